@@ -6,11 +6,12 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { queryBoolean } from '../http/fields';
 import { query } from '../http/input';
+import { defineList, loadPage, preloadPage, type RowsOf } from '../http/list';
 import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
-import type { Id } from '../lib/typeid';
+import { type Id, parseId } from '../lib/typeid';
 import { Agent, presentAgent } from './agent';
 
 const AgentListQuery = lazy(() =>
@@ -22,28 +23,36 @@ const AgentListQuery = lazy(() =>
   }),
 );
 
-/** Lists the account's agents, newest first. */
-export async function listAgents(
-  context: UserContext,
-  input: LazyOutput<typeof AgentListQuery>,
-): Promise<Page<Agent>> {
-  const { reader, principal } = context;
-  const { account } = principal;
-  const page = await openPage<Id<'agent'>>(context, { list: 'agents', caller: account.id }, input);
-  const [rows] = await reader.load([
+const agentList = defineList({
+  parameters: AgentListQuery,
+  readPosition: (text: string) => parseId('agent', text),
+  select: (reader, { account }, { active }, { after, rowLimit }) =>
     reader
       .select()
       .from(agents)
       .where(
         and(
-          eq(agents.account, account.number),
-          input.active === undefined ? undefined : eq(agents.isActive, input.active),
-          page.after && lt(agents.id, page.after),
+          eq(agents.account, account),
+          active === undefined ? undefined : eq(agents.isActive, active),
+          after && lt(agents.id, after),
         ),
       )
       .orderBy(desc(agents.id))
-      .limit(page.rowLimit),
-  ]);
+      .limit(rowLimit),
+});
+
+/**
+ * Lists the account's agents, newest first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
+export async function listAgents(
+  context: UserContext,
+  input: LazyOutput<typeof AgentListQuery>,
+  preloaded?: RowsOf<typeof agentList>,
+): Promise<Page<Agent>> {
+  const { account } = context.principal;
+  const page = await openPage<Id<'agent'>>(context, { list: 'agents', caller: account.id }, input);
+  const rows = preloaded ?? (await loadPage(agentList, context, input, page));
   return page.make(rows, presentAgent);
 }
 
@@ -56,7 +65,7 @@ export const listAgentsRoute = new Hono().get(
     description: 'Newest first, without their keys.',
     success: ok(pageOf(Agent)),
   }),
-  userAccess('agents:read'),
+  userAccess('agents:read', preloadPage(agentList)),
   query(AgentListQuery),
-  async (c) => answer(c, await listAgents(c.var.context, c.req.valid('query'))),
+  async (c) => answer(c, await listAgents(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

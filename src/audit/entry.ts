@@ -1,4 +1,4 @@
-import { and, eq, gte } from 'drizzle-orm';
+import { and, eq, gte, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { aliased } from '../db/columns';
 import { agents, auditEntries, DECISION_SOURCES, EVENT_TYPES, VOTE_DECISIONS } from '../db/schema';
@@ -17,6 +17,7 @@ import {
 import { ReviewRuleField } from '../http/review-rule';
 import { LOG_SPAN } from '../ledger/append';
 import { entryId } from '../ledger/entry-id';
+import { retentionPeriod } from '../ledger/marks';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
@@ -264,4 +265,10 @@ export function logStart(account: Pick<AccountRef, 'number'>): number {
  */
 export function oldestKept(account: AccountRef, now: number): number {
   return now - retentionDays(account) * DAY;
+}
+
+/** The same as SQL for an account whose number is given as SQL. */
+export function oldestKeptSql(account: SQL<number>, now: number): SQL<number> {
+  return sql<number>`(
+    select ${now} - ${retentionPeriod} from accounts where accounts.number = ${account})`;
 }

@@ -2,7 +2,6 @@ import { eq, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
 import type { FileRow } from '../files/file-records';
-import { logStart } from './entry';
 import { selectPositionRange } from './select-positions';
 
 /**
@@ -33,7 +32,7 @@ export async function findFileRange(
   const filter = {
     from: Math.max(from, file.keptFrom),
     to,
-    before: logStart(log) + file.snapshot + 1,
+    before: file.snapshot + 1,
   };
   const [bounds, [account]] = await reader.load([
     reader

@@ -45,8 +45,8 @@ export async function getNeighbours(
       .innerJoin(agents, isAgentOfEntry)
       .where(eq(auditEntries.pos, sql`page.pos`));
   const [before, after] = await reader.load([
-    select({ before: start + sequence }, 'desc'),
-    select({ after: start + sequence }, 'asc'),
+    select({ before: sequence }, 'desc'),
+    select({ after: sequence }, 'asc'),
   ]);
   const present = (row?: (typeof before)[number]) => {
     if (!row) return null;

@@ -8,12 +8,13 @@ import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
+import { defineList, loadPage, preloadPage, type RowsOf } from '../http/list';
 import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { idField, pageOf, timeField } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
-import { byId, type Id, smallestIdAt } from '../lib/typeid';
+import { byId, type Id, parseId, smallestIdAt } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import { oldestKept } from './entry';
 
@@ -74,39 +75,49 @@ export const Activity = lazy(() =>
 
 export type Activity = LazyOutput<typeof Activity>;
 
+const activityList = defineList({
+  parameters: ActivityList,
+  readPosition: (text: string) => parseId('act', text),
+  select: (reader, { account }, input, { after, rowLimit }) => {
+    const { action, target, actor, start_date, end_date } = input;
+    const matches = and(
+      eq(activity.account, account),
+      action && eq(activity.action, action),
+      eqIfGiven(activity.target, target),
+      eqIfGiven(activity.actor, actor),
+      start_date && gte(activity.id, smallestIdAt('act', start_date.bound)),
+      end_date && lt(activity.id, smallestIdAt('act', end_date.bound)),
+      after && lt(activity.id, after),
+    );
+    const ids = sql`select ${activity.id} from ${chooseIndex(input)} where ${matches}
+      order by ${activity.id} desc limit ${rowLimit}`;
+    return reader
+      .select(getTableColumns(activity))
+      .from(sql`(${ids}) as page`)
+      .crossJoin(activity)
+      .where(and(eq(activity.account, account), sql`${activity.id} = page.id`));
+  },
+});
+
 /**
  * Lists the matching records of the account activity, newest first, as far back as the account's
  * retention period.
+ * @param preloaded the rows of the page, if they were preloaded
  * @throws Problem `invalid_request` for a range that ends before it starts; `invalid_cursor`
  */
 export async function listActivity(
   context: UserContext,
   input: LazyOutput<typeof ActivityList>,
+  preloaded?: RowsOf<typeof activityList>,
 ): Promise<Page<Activity>> {
   requireDateOrder('query', input);
-  const { reader, principal, runtime } = context;
-  const { action, target, actor, start_date, end_date } = input;
+  const { principal, runtime } = context;
   const { account } = principal;
   const page = await openPage<Id<'act'>>(context, { list: 'activity', caller: account.id }, input);
-  const from = Math.max(oldestKept(account, runtime.now()), start_date?.bound ?? 0);
-  const matches = and(
-    eq(activity.account, account.number),
-    action && eq(activity.action, action),
-    eqIfGiven(activity.target, target),
-    eqIfGiven(activity.actor, actor),
-    gte(activity.id, smallestIdAt('act', from)),
-    end_date && lt(activity.id, smallestIdAt('act', end_date.bound)),
-    page.after && lt(activity.id, page.after),
-  );
-  const ids = sql`select ${activity.id} from ${chooseIndex(input)} where ${matches}
-    order by ${activity.id} desc limit ${page.rowLimit}`;
-  const [rows] = await reader.load([
-    reader
-      .select(getTableColumns(activity))
-      .from(sql`(${ids}) as page`)
-      .crossJoin(activity)
-      .where(and(eq(activity.account, account.number), sql`${activity.id} = page.id`)),
-  ]);
+  const found = preloaded ?? (await loadPage(activityList, context, input, page));
+  // Retention erases old records later than they stop being shown.
+  const oldest = smallestIdAt('act', oldestKept(account, runtime.now()));
+  const rows = found.filter(({ id }) => id >= oldest);
   // Sorted here, because SQLite would read each row again to sort the join.
   rows.sort((a, b) => byId(b, a));
   return page.make(rows, (row) => ({
@@ -151,7 +162,8 @@ export const listActivityRoute = new Hono().get(
       'back to the retention of the plan.',
     success: ok(pageOf(Activity)),
   }),
-  userAccess('audit:read'),
+  userAccess('audit:read', preloadPage(activityList)),
   query(ActivityList),
-  async (c) => answer(c, await listActivity(c.var.context, c.req.valid('query'))),
+  async (c) =>
+    answer(c, await listActivity(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

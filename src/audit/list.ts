@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { numberList } from '../db/columns';
@@ -10,6 +10,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { queryNumber, queryText } from '../http/fields';
 import { query } from '../http/input';
+import { defineList, loadPage, preloadPage, type RowsOf } from '../http/list';
 import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
@@ -24,7 +25,7 @@ import {
   entryColumns,
   isAgentOfEntry,
   logStart,
-  oldestKept,
+  oldestKeptSql,
   presentEntry,
 } from './entry';
 import { type EntryFilter, selectPositions } from './select-positions';
@@ -53,39 +54,52 @@ export const AuditList = lazy(() =>
 
 type Input = LazyOutput<typeof AuditList>;
 
+const auditList = defineList({
+  parameters: AuditList,
+  readPosition: readSequence,
+  select: (reader, { account, now }, input, { after, rowLimit }) => {
+    const filter = readFilter(input, oldestKeptSql(account, now));
+    const sequence = after ?? input.after_sequence;
+    if (sequence !== undefined) {
+      if (input.order === 'asc') filter.after = Number(sequence);
+      else filter.before = Number(sequence);
+    }
+    const positions = selectPositions({ number: account }, filter, input.order, rowLimit);
+    return reader
+      .select({ ...entryColumns, details: smallDetails, size: detailsSize })
+      .from(sql`(${positions}) as page`)
+      .crossJoin(auditEntries)
+      .leftJoin(agents, isAgentOfEntry)
+      .where(eq(auditEntries.pos, sql`page.pos`));
+  },
+});
+
+/** Returns the text if it is a sequence number, else null. */
+function readSequence(text: string): string | null {
+  if (/^\d{1,10}$/.test(text)) return text;
+  return null;
+}
+
 /**
  * Lists the matching entries of the account's audit log, as far back as its retention period. A
  * page leaves out entries of deleted agents, and ends early when its entries reach 8 MiB: so it may
  * have fewer entries than its limit, or none.
+ * @param preloaded the rows of the page, if they were preloaded
  * @throws Problem `invalid_request` for parameters that contradict each other; `invalid_cursor`
  */
 export async function listAuditEntries(
   context: UserContext,
   input: Input,
+  preloaded?: RowsOf<typeof auditList>,
 ): Promise<Page<AuditEntry>> {
   requireDateOrder('query', input);
   if (input.after_sequence !== undefined && input.order !== 'asc') {
     throw invalidRequest([{ path: 'query.after_sequence', message: 'needs order=asc' }]);
   }
-  const { reader, principal, runtime } = context;
+  const { reader, principal } = context;
   const { account } = principal;
-  const page = await openPage<`${number}`>(context, { list: 'audit', caller: account.id }, input);
-  const filter = readFilter(input, oldestKept(account, runtime.now()));
-  const sequence = page.after ?? input.after_sequence;
-  if (sequence !== undefined) {
-    const boundary = logStart(account) + Number(sequence);
-    if (input.order === 'asc') filter.after = boundary;
-    else filter.before = boundary;
-  }
-  const positions = selectPositions(account, filter, input.order, page.rowLimit);
-  const [found] = await reader.load([
-    reader
-      .select({ ...entryColumns, details: smallDetails, size: detailsSize })
-      .from(sql`(${positions}) as page`)
-      .crossJoin(auditEntries)
-      .leftJoin(agents, isAgentOfEntry)
-      .where(eq(auditEntries.pos, sql`page.pos`)),
-  ]);
+  const page = await openPage(context, { list: 'audit', caller: account.id }, input);
+  const found = preloaded ?? (await loadPage(auditList, context, input, page));
   // Sorted here, because SQLite would read each row again to sort the join.
   found.sort((a, b) => a.pos - b.pos);
   if (input.order === 'desc') found.reverse();
@@ -98,8 +112,9 @@ export async function listAuditEntries(
 }
 
 /** @param kept the earliest time of the entries that are kept */
-function readFilter(input: Input, kept: number): EntryFilter {
-  const filter: EntryFilter = { from: Math.max(kept, input.start_date?.bound ?? kept) };
+function readFilter(input: Input, kept: SQL<number>): EntryFilter {
+  const filter: EntryFilter = { from: kept };
+  if (input.start_date) filter.from = sql<number>`max(${kept}, ${input.start_date.bound})`;
   if (input.agent_id !== undefined) filter.agent = parseId('agent', input.agent_id);
   if (input.permission_id !== undefined) filter.permission = parseId('perm', input.permission_id);
   if (input.event_type) filter.events = storedEventsOf(input.event_type);
@@ -171,7 +186,8 @@ export const listAuditEntriesRoute = new Hono().get(
       'page ends early, with `has_more`, when its entries reach 8 MiB.',
     success: ok(pageOf(AuditEntry)),
   }),
-  userAccess('audit:read'),
+  userAccess('audit:read', preloadPage(auditList)),
   query(AuditList),
-  async (c) => answer(c, await listAuditEntries(c.var.context, c.req.valid('query'))),
+  async (c) =>
+    answer(c, await listAuditEntries(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

@@ -1,25 +1,27 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { codeOf, codesOf } from '../db/columns';
+import { codeOf, codesOf, idSql } from '../db/columns';
 import { mergeSorted } from '../db/merge-sorted';
 import { agents, auditEntries, erasedEntries } from '../db/schema';
 import { STORED_EVENTS, type StoredEvent } from '../db/stored-events';
-import type { AccountRef } from '../http/context';
-import { LOG_SPAN } from '../ledger/append';
+import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
-import { logStart } from './entry';
 
-type LogAccount = Pick<AccountRef, 'number'>;
+/** The account of a log. */
+interface LogAccount {
+  /** Its number, or SQL for it while the caller is not known. */
+  number: number | SQL<number>;
+}
 
 /** A filter on the entries of a log. An id of null matches no entry. */
 export interface EntryFilter {
-  agent?: Id<'agent'> | null;
+  agent?: Id<'agent'> | SQL | null;
   permission?: Id<'perm'> | null;
   events?: readonly StoredEvent[];
   action?: string;
   /** Milliseconds since the epoch; `from` inclusive, `to` exclusive. */
-  from: number;
+  from: number | SQL<number>;
   to?: number;
-  /** Positions (account number × 2³² + sequence); both exclusive. */
+  /** Sequence numbers; both exclusive. */
   after?: number;
   before?: number;
 }
@@ -39,16 +41,16 @@ export function selectPositions(
   limit: number,
 ): SQL {
   return sql`
-    with log as materialized (${selectLog(account)}),
-      bounds as materialized (${selectBounds(account, filter)})
-    select pos from (${mergeSorted(selectArms(account, filter), 'pos', order)}) limit ${limit}`;
+    with owner as materialized (${selectOwner(account)}), log as materialized (${selectLog()}),
+      period as materialized (${selectPeriod(filter)}), bounds as materialized (${selectBounds(filter)})
+    select pos from (${mergeSorted(selectArms(filter), 'pos', order)}) limit ${limit}`;
 }
 
 /** Selects the matching positions within the bounds: one arm for each range of an index. */
-function selectArms(account: LogAccount, filter: EntryFilter): SQL[] {
+function selectArms(filter: EntryFilter): SQL[] {
   const within = sql`${auditEntries.pos} >= (select low from bounds)
     and ${auditEntries.pos} < (select high from bounds)`;
-  if (filter.permission !== undefined) return [selectOfPermission(account, filter)];
+  if (filter.permission !== undefined) return [selectOfPermission(filter)];
   const index = chooseIndex(filter);
   if (!index)
     return [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
@@ -68,7 +70,8 @@ export function selectPositionRange(
   filter: Pick<EntryFilter, 'from' | 'to' | 'before'>,
 ): SQL {
   return sql`
-    with log as materialized (${selectLog(account)}), bounds as (${selectBounds(account, filter)})
+    with owner as materialized (${selectOwner(account)}), log as materialized (${selectLog()}),
+      period as materialized (${selectPeriod(filter)}), bounds as (${selectBounds(filter)})
     select low, high from bounds`;
 }
 
@@ -82,19 +85,18 @@ export function selectPositionRange(
  * @param times milliseconds since the epoch, in ascending order
  */
 export function selectEntryCounts(account: LogAccount, times: readonly number[]): SQL {
-  const start = logStart(account);
   return sql`
-    with log as materialized (${selectLog(account)}),
+    with owner as materialized (${selectOwner(account)}), log as materialized (${selectLog()}),
       times as materialized (
         select given.key as time, ${positionAt(sql`given.value`)} as pos
         from log cross join json_each(${JSON.stringify(times)}) as given
       ),
       erased as (
-        select ${start} + (range.value ->> 0) as pos, (range.value ->> 1) - (range.value ->> 0) + 1 as length
+        select ${START} + (range.value ->> 0) as pos, (range.value ->> 1) - (range.value ->> 0) + 1 as length
         from ${erasedEntries} cross join json_each(${erasedEntries.ranges}) as range
         where ${erasedEntries.id} >= (select min(pos) from times)
-          and ${erasedEntries.id} < ${start + LOG_SPAN}
-          and ${start} + (${erasedEntries.ranges} ->> '$[0][0]') < (select max(pos) from times)
+          and ${erasedEntries.id} < ${END}
+          and ${START} + (${erasedEntries.ranges} ->> '$[0][0]') < (select max(pos) from times)
       )
     select time, lead(earlier) over (order by time) - earlier as entries
     from (
@@ -128,9 +130,8 @@ function chooseIndex({ agent, events, action }: EntryFilter): SQL | null {
  * last entry, and each entry that of the one before. It ends at an erased entry, or one before the
  * bounds. A permission has few entries: a request, a decision, at most 1,000 uses and an end.
  */
-function selectOfPermission(account: LogAccount, filter: EntryFilter): SQL {
+function selectOfPermission(filter: EntryFilter): SQL {
   const { permission, agent, events, action } = filter;
-  const start = logStart(account);
   const isWanted = [sql`pos < (select high from bounds)`];
   if (agent !== undefined) isWanted.push(sql`agent = (select agent from bounds)`);
   if (action !== undefined) isWanted.push(sql`action = ${action}`);
@@ -140,26 +141,41 @@ function selectOfPermission(account: LogAccount, filter: EntryFilter): SQL {
       with recursive chain (pos, previous, event, agent, action) as (
         select entry.pos, entry.previous, entry.event, entry.agent, entry.action
         from permissions cross join audit_entries as entry
-        where permissions.account = ${account.number} and permissions.id = ${permission && idBytes(permission)}
-          and entry.pos = ${start} + permissions.last_entry and entry.pos >= (select low from bounds)
+        where permissions.account = (select number from owner) and permissions.id = ${permission && idBytes(permission)}
+          and entry.pos = ${START} + permissions.last_entry and entry.pos >= (select low from bounds)
         union all
         select entry.pos, entry.previous, entry.event, entry.agent, entry.action
         from chain cross join audit_entries as entry
-        where entry.pos = ${start} + chain.previous and entry.pos >= (select low from bounds)
+        where entry.pos = ${START} + chain.previous and entry.pos >= (select low from bounds)
       )
       select pos from chain where ${sql.join(isWanted, sql` and `)}
     ) where true`;
+}
+
+/** The position before the first entry of the log, and the one after all of them. */
+const START = sql`(select start from owner)`;
+const END = sql`(select start + ${LOG_SPAN_SQL} from owner)`;
+
+/** Selects the number of the account and the start of its log, in one row. */
+function selectOwner({ number }: LogAccount): SQL {
+  return sql`
+    select number, number * ${LOG_SPAN_SQL} as start
+    from (select cast(${number} as integer) as number)`;
+}
+
+/** Selects the earliest time of the filter, in one row. */
+function selectPeriod({ from }: Pick<EntryFilter, 'from'>): SQL {
+  return sql`select ${from} as from_time`;
 }
 
 /**
  * Selects the positions and times of the first and the last entry of the log, in one row; no row if
  * the log is empty.
  */
-function selectLog(account: LogAccount): SQL {
-  const start = logStart(account);
+function selectLog(): SQL {
   const entry = (order: SQL) => sql`(
     select ${auditEntries.pos} as pos, ${auditEntries.createdAt} as time from ${auditEntries}
-    where ${auditEntries.pos} > ${start} and ${auditEntries.pos} < ${start + LOG_SPAN}
+    where ${auditEntries.pos} > ${START} and ${auditEntries.pos} < ${END}
     order by ${auditEntries.pos} ${order} limit 1
   )`;
   return sql`
@@ -171,17 +187,17 @@ function selectLog(account: LogAccount): SQL {
  * Selects the filter's range of positions, `low` inclusive and `high` exclusive, and the number of
  * its agent.
  */
-function selectBounds(account: LogAccount, { agent, from, to, after, before }: EntryFilter): SQL {
-  const start = logStart(account);
+function selectBounds({ agent, to, after, before }: EntryFilter): SQL {
   let number = sql`null`;
   if (agent) {
     number = sql`(
       select ${agents.number} from ${agents}
-      where ${agents.account} = ${account.number} and ${agents.id} = ${idBytes(agent)}
+      where ${agents.account} = (select number from owner) and ${agents.id} = ${idSql(agent)}
     )`;
   }
-  const low = sql`max(cast(${(after ?? start) + 1} as integer), ${positionAt(from)})`;
-  let high = sql`cast(${before ?? start + LOG_SPAN} as integer)`;
+  const fromPosition = positionAt(sql`(select from_time from period)`);
+  const low = sql`max(${START} + cast(${(after ?? 0) + 1} as integer), ${fromPosition})`;
+  let high = sql`${START} + cast(${Math.min(before ?? LOG_SPAN, LOG_SPAN)} as integer)`;
   if (to !== undefined) high = sql`min(${high}, ${positionAt(to)})`;
   return sql`select ${low} as low, ${high} as high, ${number} as agent from log`;
 }

@@ -54,6 +54,12 @@ export function numberList(numbers: Iterable<number>): SQL {
   return sql`(select value from json_each(${JSON.stringify([...numbers])}))`;
 }
 
+/** The stored form of an id, as SQL; SQL is taken as it is. */
+export function idSql(id: Id<Prefix> | SQL): SQL {
+  if (typeof id === 'string') return sql`${idBytes(id)}`;
+  return id;
+}
+
 /** A list of ids for `in`, as SQL. It may be of any length, as {@link numberList}. */
 export function idList(ids: readonly Id<Prefix>[]): SQL {
   return sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;

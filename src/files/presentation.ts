@@ -4,12 +4,13 @@ import { FILE_STATUSES, type FileKind, files } from '../db/schema';
 import type { Config } from '../env';
 import { notFound } from '../errors';
 import type { UserContext } from '../http/context';
+import { defineList, loadPage } from '../http/list';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { countField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
-import { type Id, withPrefix } from '../lib/typeid';
+import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { publicFileId, statusAt } from './file';
 import { type FileRow, isFile } from './file-records';
 import type { NewFile } from './request';
@@ -130,26 +131,37 @@ export async function getFile<T>(
 /** The query parameters of a list of files. */
 export const FileListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists the account's files of one kind, newest first. */
+/** The list of an account's files of one kind. */
+export function fileList(kind: FileKind) {
+  return defineList({
+    parameters: FileListQuery,
+    readPosition: (text: string) => parseId('export', text),
+    select: (reader, { account }, _, { after, rowLimit }) =>
+      reader
+        .select()
+        .from(files)
+        .where(and(eq(files.account, account), eq(files.kind, kind), after && lt(files.id, after)))
+        .orderBy(desc(files.id))
+        .limit(rowLimit),
+  });
+}
+
+/**
+ * Lists the account's files of one kind, newest first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
 export async function listFiles<T>(
   context: UserContext,
   { kind, present, ...query }: KindInput<T> & LazyOutput<typeof FileListQuery>,
+  preloaded?: FileRow[],
 ): Promise<Page<T>> {
-  const { reader, principal, config, runtime } = context;
+  const { principal, config, runtime } = context;
   const page = await openPage<Id<'export'>>(
     context,
     { list: `${kind}s`, caller: principal.account.id },
     query,
   );
-  const older = page.after && lt(files.id, page.after);
-  const [rows] = await reader.load([
-    reader
-      .select()
-      .from(files)
-      .where(and(eq(files.account, principal.account.number), eq(files.kind, kind), older))
-      .orderBy(desc(files.id))
-      .limit(page.rowLimit),
-  ]);
+  const rows = preloaded ?? (await loadPage(fileList(kind), context, query, page));
   const now = runtime.now();
   const shown = await Promise.all(
     rows.map(async (row) => ({ id: row.id, shown: await present(config, principal, row, now) })),

@@ -8,7 +8,7 @@ import {
   isOperatorToken,
   isWellFormed,
 } from '../identity/authentication';
-import type { PreloadQueries } from '../identity/credentials';
+import type { CallerSql, PreloadQueries } from '../identity/credentials';
 import { requireNotStopped } from '../ledger/stop';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import type { LogFields } from '../lib/log';
@@ -50,13 +50,14 @@ export type LoadedRows<Q extends NamedQueries> = {
  *
  * The caller is not known yet: `account` is an SQL expression for the number of their account, and
  * `callerId` one for the id of the agent or member, or of the user token if it belongs to the
- * account.
+ * account. `caller` has these and more.
  */
 export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
   callerId: SQL,
+  caller: CallerSql,
 ) => Promise<Q>;
 
 /** The environment of a route after the access check. */
@@ -231,10 +232,11 @@ export function requestQueries<Q extends NamedQueries>(
   preload: Preload<Q> | undefined,
 ) {
   let names: string[] = [];
-  const queries: PreloadQueries = async (reader, { id, account }) => {
+  const queries: PreloadQueries = async (reader, caller) => {
+    const { id, account } = caller;
     const now = c.var.runtime.now();
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    const wanted: NamedQueries = (await preload?.(c, reader, account, id)) ?? {};
+    const wanted: NamedQueries = (await preload?.(c, reader, account, id, caller)) ?? {};
     names = Object.keys(wanted);
     return [stored, ...Object.values(wanted)];
   };

@@ -70,6 +70,18 @@ export function query<S extends z.ZodType>(schema: () => S) {
 }
 
 /**
+ * Reads the query string for a preload, before it is validated. Returns null if it is invalid; the
+ * validation refuses it later.
+ */
+export function readQuery<S extends z.ZodType>(c: RequestReader, schema: S): z.output<S> | null {
+  const parameters = Object.entries(c.req.queries()).map(([name, values]) => {
+    if (values.length === 1) return [name, values[0]];
+    return [name, values];
+  });
+  return schema.safeParse(Object.fromEntries(parameters)).data ?? null;
+}
+
+/**
  * Refuses a query string that is too long, or that has a parameter without a name, which Hono
  * ignores.
  */
@@ -100,10 +112,10 @@ export function atLeastOneField<S extends z.ZodType<object>>(schema: S) {
     .meta({ minProperties: 1 });
 }
 
-type BodyContext = Pick<RequestContext, 'req'>;
+type RequestReader = Pick<RequestContext, 'req'>;
 
 /** Reads and parses a request's body. */
-export type BodyReader = (c: BodyContext) => Promise<unknown>;
+export type BodyReader = (c: RequestReader) => Promise<unknown>;
 
 /**
  * Reads the body as JSON. Later calls return an equal value or fail with the same error.
@@ -117,7 +129,7 @@ export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
  * Reads a body for a preload, before it is validated. Returns null if it cannot be read or is no
  * JSON object; the validation refuses it later.
  */
-export async function readObject(c: BodyContext, read: BodyReader): Promise<JsonObject | null> {
+export async function readObject(c: RequestReader, read: BodyReader): Promise<JsonObject | null> {
   try {
     const body = await read(c);
     if (isJsonObject(body)) return body;
@@ -165,19 +177,19 @@ function parseForm(text: string): Record<string, string> {
  * read a form, the form's parameters as the text of a JSON object.
  * @throws Problem as {@link readJson}, except that text that is not JSON is returned
  */
-export function readBodyText(c: BodyContext): Promise<string> {
+export function readBodyText(c: RequestReader): Promise<string> {
   return textOnce(c, readJsonText);
 }
 
-function textOnce(c: BodyContext, read: (c: BodyContext) => Promise<string>): Promise<string> {
+function textOnce(c: RequestReader, read: (c: RequestReader) => Promise<string>): Promise<string> {
   // Hono caches the promise. A failure is cached too, because the body can be read only once.
   c.req.bodyCache.text ??= read(c) as unknown as string;
   return c.req.text();
 }
 
 async function readOnce(
-  c: BodyContext,
-  read: (c: BodyContext) => Promise<string>,
+  c: RequestReader,
+  read: (c: RequestReader) => Promise<string>,
 ): Promise<unknown> {
   const text = await textOnce(c, read);
   const value = parseJson(text);
@@ -201,7 +213,7 @@ function unreadableBody(message: string): Problem {
   });
 }
 
-async function readJsonText(c: BodyContext): Promise<string> {
+async function readJsonText(c: RequestReader): Promise<string> {
   const text = await readText(c.req.raw);
   if (text === '') return '{}';
   if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {

@@ -41,7 +41,18 @@ interface CursorBinding {
 }
 
 /** The page parameters of a request and, in all other members, its filters. */
-type ListQuery = { limit: number; cursor?: string | undefined } & Record<string, unknown>;
+export type ListQuery = { limit: number; cursor?: string | undefined } & Record<string, unknown>;
+
+/** The part of a list that a page selects. */
+export interface PageRange<Position extends string> {
+  /** The position of the last row of the previous page; undefined for the first page. */
+  after: Position | undefined;
+  /**
+   * How many rows to select: one more than the page holds, which tells whether another page
+   * follows.
+   */
+  rowLimit: number;
+}
 
 /**
  * Checks the cursor of a list request, and returns what is needed to select the rows and make the
@@ -55,15 +66,13 @@ export async function openPage<Position extends string>(
   { limit, cursor, ...filters }: ListQuery,
 ) {
   const binding = { ...list, filters };
-  return {
-    /** The position of the last row of the previous page; undefined for the first page. */
+  const range: PageRange<Position> = {
     after:
       cursor === undefined ? undefined : ((await readCursor(keyring, binding, cursor)) as Position),
-    /**
-     * How many rows to select: one more than the page holds, which tells whether another page
-     * follows.
-     */
     rowLimit: limit + 1,
+  };
+  return {
+    ...range,
     /**
      * Makes the page from the selected rows.
      * @param present makes the item of a row; null leaves the row out of the page
@@ -89,6 +98,15 @@ export async function openPage<Position extends string>(
 }
 
 const MAC_LENGTH = 16;
+
+/**
+ * The position in a cursor that {@link openPage} has not checked yet, so anybody may have made it;
+ * null for a text that no cursor is.
+ */
+export function uncheckedPosition(cursor: string): string | null {
+  const bytes = decode(cursor);
+  return bytes && new TextDecoder().decode(bytes.subarray(MAC_LENGTH));
+}
 
 /**
  * Writes a position in a list as a cursor: a MAC of the position and its binding, then the

@@ -153,6 +153,10 @@ export interface CallerSql {
   account: SQL<number>;
   /** The identifier of the agent or member; of the user token if it belongs to the account. */
   id: SQL;
+  /** The identifier of the member; null if no member acts. */
+  member: SQL;
+  /** The identifier of the agent; no SQL at all for the credential of a user. */
+  agent: SQL | null;
 }
 
 /** The caller whose credential has one of these hashes. */
@@ -160,13 +164,16 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
   if (kind === 'agent') {
     const find = (column: Column) => sql`(select ${column} from ${agentKeys}
       join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
-    return { account: find(agents.account) as SQL<number>, id: find(agents.id) };
+    const id = find(agents.id);
+    return { account: find(agents.account) as SQL<number>, id, member: sql`null`, agent: id };
   }
   const find = (column: Column) =>
     sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`;
   return {
     account: find(userTokens.account) as SQL<number>,
     id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
+    member: find(userTokens.member),
+    agent: null,
   };
 }
 

@@ -31,19 +31,33 @@ const NONCE_LENGTH = 12;
 
 type RandomBytes = (bytes: number) => Uint8Array;
 
+/** The keyrings of this isolate, by the text from which they were read. */
+const keyrings = new Map<string, Keyring | null>();
+
 /**
  * The root secrets of the deployment, newest first. All other keys are derived from them. New
  * signatures and encrypted texts use the newest; older ones still verify and decrypt.
  */
 export class Keyring {
+  /** Keys for MACs, which are derived once: that takes longer than a MAC. */
+  private readonly macKeys = new Map<KeyLabel, CryptoKey[]>();
+
   private constructor(private readonly roots: readonly Uint8Array[]) {}
 
   /**
    * Reads `ROOT_SECRET`: one or more comma-separated secrets, newest first, each 32 bytes in
    * base64.
-   * @returns null if any of them is malformed
+   * @returns null if any of them is malformed; the same keyring for the same text
    */
   static parse(text: string): Keyring | null {
+    const known = keyrings.get(text);
+    if (known !== undefined) return known;
+    const read = Keyring.read(text);
+    keyrings.set(text, read);
+    return read;
+  }
+
+  private static read(text: string): Keyring | null {
     try {
       const roots = text.split(',').map((part) => Uint8Array.fromBase64(part.trim()));
       return roots.every(({ length }) => length === SECRET_LENGTH) ? new Keyring(roots) : null;
@@ -73,18 +87,22 @@ export class Keyring {
 
   /** HMAC-SHA-256 of a text under the label's key of each root secret, newest first. */
   async mac(label: KeyLabel, text: string): Promise<[Uint8Array, ...Uint8Array[]]> {
-    const keys = await this.derive(label);
-    const macs = keys.map(async (bytes) => {
-      const key = await crypto.subtle.importKey(
-        'raw',
-        bytes,
-        { name: 'HMAC', hash: 'SHA-256' },
-        false,
-        ['sign'],
-      );
-      return new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)));
-    });
+    const keys = this.macKeys.get(label) ?? (await this.makeMacKeys(label));
+    const macs = keys.map(
+      async (key) =>
+        new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text))),
+    );
     return (await Promise.all(macs)) as [Uint8Array, ...Uint8Array[]];
+  }
+
+  private async makeMacKeys(label: KeyLabel): Promise<CryptoKey[]> {
+    const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+    const derived = await this.derive(label);
+    const keys = await Promise.all(
+      derived.map((bytes) => crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign'])),
+    );
+    this.macKeys.set(label, keys);
+    return keys;
   }
 
   /**

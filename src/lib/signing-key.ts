@@ -26,6 +26,9 @@ export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 /** The DER bytes of an Ed25519 private key that precede its 32-byte seed (RFC 8410 section 7). */
 const PKCS8_PREFIX = Uint8Array.fromHex('302e020100300506032b657004220420');
 
+/** The signing keys of this isolate. */
+const signingKeys = new WeakMap<Keyring, Map<KeyLabel, SigningKeys>>();
+
 /** The keys for tokens. Their ids are JWK thumbprints (RFC 7638). */
 export function deriveTokenKeys(keyring: Keyring): Promise<SigningKeys> {
   return deriveKeys(keyring, 'token-signing', '');
@@ -37,6 +40,14 @@ export function deriveLogKeys(keyring: Keyring): Promise<SigningKeys> {
 }
 
 async function deriveKeys(keyring: Keyring, label: KeyLabel, prefix: string): Promise<SigningKeys> {
+  const known = signingKeys.get(keyring) ?? new Map<KeyLabel, SigningKeys>();
+  signingKeys.set(keyring, known);
+  const keys = known.get(label) ?? (await makeKeys(keyring, label, prefix));
+  known.set(label, keys);
+  return keys;
+}
+
+async function makeKeys(keyring: Keyring, label: KeyLabel, prefix: string): Promise<SigningKeys> {
   const seeds = await keyring.derive(label);
   return (await Promise.all(seeds.map((seed) => makeKey(seed, prefix)))) as unknown as SigningKeys;
 }

@@ -1,18 +1,19 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { isAgentOfPermission } from '../db/permission-joins';
 import { agents, permissions } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { sharedAccess } from '../http/access';
-import type { Context, Principal } from '../http/context';
+import type { Context } from '../http/context';
 import { queryText } from '../http/fields';
 import { query } from '../http/input';
+import { defineList, loadPage, preloadPage, type RowsOf } from '../http/list';
 import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
-import { byId, type Id, parseId } from '../lib/typeid';
+import { byId, type Id, idBytes, parseId } from '../lib/typeid';
 import {
   Permission,
   PermissionStatus,
@@ -44,28 +45,17 @@ export const PermissionList = lazy(() =>
 
 type ListInput = LazyOutput<typeof PermissionList>;
 
-/**
- * Lists the account's permissions, newest first. An agent gets only its own, with their active
- * tokens. A page may have fewer permissions than its limit, or none, and still have a next page.
- * @throws Problem `invalid_request` for an agent that asks who decided; `invalid_cursor`
- */
-export async function listPermissions(
-  context: Context,
-  input: ListInput,
-): Promise<Page<Permission>> {
-  const { principal, reader, runtime } = context;
-  if (principal.kind === 'agent' && input.decided_by !== undefined)
-    throw invalidRequest([{ path: 'query.decided_by', message: 'is for users only' }]);
-  const caller = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
-  const page = await openPage<Position>(context, { list: 'permissions', caller }, input);
-  const now = runtime.now();
-  const listed = selectListed(principal.account, readFilter(principal, input), {
-    after: page.after && readPosition(page.after),
-    limit: page.rowLimit,
-    now,
-  });
-  const [rows] = await reader.load([
-    reader
+const permissionList = defineList({
+  parameters: PermissionList,
+  readPosition: parsePosition,
+  select: (reader, caller, input, { after, rowLimit }) => {
+    const { account, now } = caller;
+    const listed = selectListed(account, readFilter(caller.agent, input), {
+      after: after && readPosition(after),
+      limit: rowLimit,
+      now,
+    });
+    return reader
       .select({
         ...reviewedColumns(now),
         id: sql<Id<'perm'>>`page.id`.mapWith(permissions.id).as('listed_id'),
@@ -75,10 +65,30 @@ export async function listPermissions(
       .from(sql`(${listed}) as page`)
       .leftJoin(
         permissions,
-        and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`),
+        and(eq(permissions.account, account), sql`${permissions.id} = page.id`),
       )
-      .leftJoin(agents, isAgentOfPermission),
-  ]);
+      .leftJoin(agents, isAgentOfPermission);
+  },
+});
+
+/**
+ * Lists the account's permissions, newest first. An agent gets only its own, with their active
+ * tokens. A page may have fewer permissions than its limit, or none, and still have a next page.
+ * @param preloaded the rows of the page, if they were preloaded
+ * @throws Problem `invalid_request` for an agent that asks who decided; `invalid_cursor`
+ */
+export async function listPermissions(
+  context: Context,
+  input: ListInput,
+  preloaded?: RowsOf<typeof permissionList>,
+): Promise<Page<Permission>> {
+  const { principal, runtime } = context;
+  if (principal.kind === 'agent' && input.decided_by !== undefined)
+    throw invalidRequest([{ path: 'query.decided_by', message: 'is for users only' }]);
+  const caller = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
+  const page = await openPage<Position>(context, { list: 'permissions', caller }, input);
+  const now = runtime.now();
+  const rows = preloaded ?? (await loadPage(permissionList, context, input, page));
   // Sorted here, because SQLite would read each row again to sort the join.
   rows.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || b.place - a.place || byId(b, a));
   // Permissions of a deleted agent are hidden until they are erased.
@@ -101,6 +111,14 @@ function hasAgent<R extends Nullable<ReviewedPermission>>(row: R): row is R & Re
 
 type Position = `${number}.${Id<'perm'>}`;
 
+/** Returns the text if it is a position in the list, else null. */
+function parsePosition(text: string): Position | null {
+  const [place = '', id = ''] = text.split('.');
+  const known = parseId('perm', id);
+  if (!known || !/^\d{1,15}$/.test(place)) return null;
+  return writePosition({ place: Number(place), id: known });
+}
+
 function writePosition({ place, id }: Place): Position {
   return `${place}.${id}`;
 }
@@ -111,33 +129,27 @@ function readPosition(position: Position): Place {
 }
 
 function readFilter(
-  principal: Principal,
+  caller: SQL | null,
   { agent_id, status, action, external_id, decided_by }: ListInput,
 ): PermissionFilter {
   const filter: PermissionFilter = { status, action, externalId: external_id };
-  const agent = wantedAgent(principal, agent_id);
+  const agent = wantedAgent(caller, agent_id);
   if (agent !== undefined) filter.agent = agent;
   if (decided_by !== undefined) filter.decidedBy = parseId('member', decided_by);
   return filter;
 }
 
 /**
- * The agent to which the list is limited; undefined for a user who names none, and so gets all.
+ * The id of the agent to which the list is limited; undefined for a user who names none, and so gets all.
  *
  * This is what restricts an agent to its own permissions: without a filter it gets its own id. Null,
  * which matches nothing, if the caller names no agent's id or, as an agent, another one's.
  */
-function wantedAgent(
-  principal: Principal,
-  wanted: string | undefined,
-): Id<'agent'> | null | undefined {
-  const id = parseId('agent', wanted ?? '');
-  if (principal.kind === 'agent') {
-    const own = principal.agent.id;
-    return wanted === undefined || id === own ? own : null;
-  }
-  if (wanted === undefined) return undefined;
-  return id;
+function wantedAgent(caller: SQL | null, wanted: string | undefined) {
+  if (wanted === undefined) return caller ?? undefined;
+  const id = parseId('agent', wanted);
+  if (caller === null || id === null) return id;
+  return sql`iif(${caller} = ${idBytes(id)}, ${caller}, null)`;
 }
 
 export const listPermissionsRoute = new Hono().get(
@@ -152,7 +164,8 @@ export const listPermissionsRoute = new Hono().get(
       'permissions, with their active tokens. A page may be short, with `has_more`.',
     success: ok(pageOf(Permission)),
   }),
-  sharedAccess('permissions:read'),
+  sharedAccess('permissions:read', preloadPage(permissionList)),
   query(PermissionList),
-  async (c) => answer(c, await listPermissions(c.var.context, c.req.valid('query'))),
+  async (c) =>
+    answer(c, await listPermissions(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

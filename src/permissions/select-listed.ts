@@ -1,16 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { logStart, oldestKept } from '../audit/entry';
+import { oldestKeptSql } from '../audit/entry';
 import { type EntryFilter, selectPositions } from '../audit/select-positions';
-import { codeOf } from '../db/columns';
+import { codeOf, idSql } from '../db/columns';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../db/schema';
 import type { StoredEvent } from '../db/stored-events';
-import type { AccountRef } from '../http/context';
+import { LOG_SPAN_SQL } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
 import { selectExamined } from './select-examined';
 
 /** The permissions to list. An id of null matches none. */
 export interface PermissionFilter {
-  agent?: Id<'agent'> | null;
+  agent?: Id<'agent'> | SQL | null;
   status?: PermissionStatus | undefined;
   action?: string | undefined;
   externalId?: string | undefined;
@@ -46,28 +46,28 @@ const MAX_EXAMINED = 500;
  * follow.
  */
 export function selectListed(
-  account: AccountRef,
+  account: SQL<number>,
   filter: PermissionFilter,
   { after, limit, now }: { after: Place | undefined; limit: number; now: number },
 ): SQL {
   if (filter.externalId !== undefined) {
-    const named = selectNamed(account.number, filter, filter.externalId, now);
+    const named = selectNamed(account, filter, filter.externalId, now);
     return sql`select id, place, 0 as is_end from (${named})
       where place is not null ${andAfter(after, 'id')} order by place desc, id desc limit ${limit}`;
   }
   if (filter.decidedBy !== undefined) {
-    const since = filter.status === 'pending' ? 0 : oldestKept(account, now);
-    const decided = selectDecidedBy(account.number, filter.decidedBy, since, after);
-    const isListed = sql`${matches(account.number, filter)} and ${hasStatus(filter.status, now)}`;
+    const since = filter.status === 'pending' ? sql`0` : oldestKeptSql(account, now);
+    const decided = selectDecidedBy(account, filter.decidedBy, since, after);
+    const isListed = sql`${matches(account, filter)} and ${hasStatus(filter.status, now)}`;
     const joined = sql`cross join permissions as stored
-      on stored.account = ${account.number} and stored.id = permissions.id
+      on stored.account = ${account} and stored.id = permissions.id
       where ${isListed} and not (is_vote and decided_by is ${filter.decidedBy})`;
     return selectExamined(decided, joined, { limit, maxExamined: MAX_EXAMINED });
   }
   if (filter.status === 'pending') {
     let isListed = sql`expires_at > ${now}`;
     if (filter.action !== undefined) isListed = sql`${isListed} and action = ${filter.action}`;
-    const pending = selectPending(account.number, filter, after);
+    const pending = selectPending(account, filter, after);
     return selectExamined(pending, sql`where ${isListed}`, { limit, maxExamined: MAX_EXAMINED });
   }
   return selectLogged(account, filter, filter.status ?? 'requested', after, { limit, now });
@@ -82,26 +82,25 @@ const LISTED_EVENTS = {
 } as const satisfies Record<string, StoredEvent>;
 
 function selectLogged(
-  account: AccountRef,
+  account: SQL<number>,
   { agent, action }: PermissionFilter,
   list: keyof typeof LISTED_EVENTS,
   after: Place | undefined,
   { limit, now }: { limit: number; now: number },
 ): SQL {
-  const start = logStart(account);
-  const entries: EntryFilter = { events: [LISTED_EVENTS[list]], from: oldestKept(account, now) };
+  const entries: EntryFilter = { events: [LISTED_EVENTS[list]], from: oldestKeptSql(account, now) };
   if (agent !== undefined) entries.agent = agent;
   if (action !== undefined) entries.action = action;
-  if (after) entries.before = start + after.place;
+  if (after) entries.before = after.place;
   return sql`
-    select entry.permission as id, entry.pos - ${start} as place, 0 as is_end
-    from (${selectPositions(account, entries, 'desc', limit)}) as listed
+    select entry.permission as id, entry.pos % ${LOG_SPAN_SQL} as place, 0 as is_end
+    from (${selectPositions({ number: account }, entries, 'desc', limit)}) as listed
     cross join audit_entries as entry where entry.pos = listed.pos`;
 }
 
 /** Selects what is pending, with what tells whether it is listed. */
 function selectPending(
-  account: number,
+  account: SQL<number>,
   { agent }: PermissionFilter,
   after: Place | undefined,
 ): SQL {
@@ -118,9 +117,9 @@ function selectPending(
  * then decided is there twice, the decision first; nobody else can vote twice on one.
  */
 function selectDecidedBy(
-  account: number,
+  account: SQL<number>,
   member: Id<'member'> | null,
-  since: number,
+  since: SQL,
   after: Place | undefined,
 ): SQL {
   return sql`
@@ -139,7 +138,7 @@ function selectDecidedBy(
  * place is null where the status or the member is another.
  */
 function selectNamed(
-  account: number,
+  account: SQL<number>,
   filter: PermissionFilter,
   externalId: string,
   now: number,
@@ -170,7 +169,7 @@ function andAfter(after: Place | undefined, id: string, place = 'place'): SQL {
   return sql`and (${columns}) < (${after.place}, ${idBytes(after.id)})`;
 }
 
-function matches(account: number, { agent, action }: PermissionFilter): SQL {
+function matches(account: SQL<number>, { agent, action }: PermissionFilter): SQL {
   const conditions = [sql`true`];
   if (agent !== undefined) conditions.push(sql`agent = ${numberOf(account, agent)}`);
   if (action !== undefined) conditions.push(sql`action = ${action}`);
@@ -178,9 +177,9 @@ function matches(account: number, { agent, action }: PermissionFilter): SQL {
 }
 
 /** The number of an agent of the account, as SQL; NULL, which matches nothing, if there is none. */
-function numberOf(account: number, agent: Id<'agent'> | null): SQL {
+function numberOf(account: SQL<number>, agent: Id<'agent'> | SQL | null): SQL {
   if (!agent) return sql`null`;
-  return sql`(select number from agents where agents.account = ${account} and agents.id = ${idBytes(agent)})`;
+  return sql`(select number from agents where agents.account = ${account} and agents.id = ${idSql(agent)})`;
 }
 
 function isStored(status: PermissionStatus): SQL {

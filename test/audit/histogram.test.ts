@@ -360,7 +360,7 @@ describe('a request for a histogram', () => {
     const read = async (from: number, to: number) => {
       const path = `/v1/audit/histogram?start_date=${iso(from)}&end_date=${iso(to)}&buckets=1`;
       const { body, cost } = await account.must(200, 'GET', path);
-      return [body.data[0].entries, cost.read < 60 ? 'few rows' : 'many rows'];
+      return [body.data[0].entries, cost.read < 75 ? 'few rows' : 'many rows'];
     };
     expect(await read(NOON, NOON + 3)).toEqual([52, 'many rows']);
     expect(await read(NOON, NOON + 1)).toEqual([1, 'few rows']);

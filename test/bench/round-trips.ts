@@ -5,6 +5,15 @@ import type { Report } from './report.ts';
 
 type Permission = { id: string; token: { id: string; value?: string } | null };
 
+/** Every list that an account has; `:webhook` and the like stand for an id. */
+const LISTS = [
+  ...['/v1/me/tokens', '/v1/me/sessions', '/v1/me/passkeys', '/v1/members', '/v1/agents'],
+  ...['/v1/policies', '/v1/audit', '/v1/activity', '/v1/audit/export'],
+  ...['/v1/audit/reports/compliance', '/v1/permissions', '/v1/permissions?status=pending'],
+  ...['/v1/webhooks', '/v1/channels', '/v1/webhooks/:webhook/deliveries'],
+  ...['/v1/channels/:channel/deliveries', '/v1/permissions/:permission/notifications'],
+];
+
 /**
  * Calls every endpoint with valid and invalid requests, and counts the round trips to the database,
  * including authentication. (After a refusal the use of the credential is recorded once a minute;
@@ -36,6 +45,7 @@ async function callEverything(report: Report, origin: string): Promise<void> {
   await callAudit(user, first.id);
   await callWebhooks(user);
   await callChannels(user);
+  await callLists(report, user, agent);
   await callAsStranger(operator, user, agent, anybody);
   await operator.expect(202, 'DELETE', `/v1/admin/users/${id}`);
   const { trips, calls, call } = Client.worstTrips;
@@ -202,6 +212,31 @@ async function callChannels(user: Client): Promise<void> {
   await user.expect(200, 'GET', `/v1/permissions/${permissions.data[0]?.id}/notifications`);
   await user.expect(204, 'DELETE', path);
   await user.expect(404, 'POST', `${path}/test`);
+}
+
+/** A list needs no round trip but that of its authentication, also on the next page. */
+async function callLists(report: Report, user: Client, agent: Client): Promise<void> {
+  type Created = { id: string };
+  const url = 'https://hooks.example.com/';
+  const wanted = { action: 'mail.send', resource: 'mailbox:support', scope: {} };
+  const { body: webhook } = await user.expect<Created>(201, 'POST', '/v1/webhooks', { url });
+  const { body: channel } = await user.expect<Created>(201, 'POST', '/v1/channels', {
+    ...{ kind: 'email', name: 'Mail' },
+  });
+  const { body: permission } = await agent.expect<Created>(201, 'POST', '/v1/permissions', wanted);
+  const ids = { webhook: webhook.id, channel: channel.id, permission: permission.id };
+  let most = 0;
+  for (const list of LISTS) {
+    const path = list.replace(/:(\w+)/, (_, name) => ids[name as keyof typeof ids]);
+    const first = `${path}${path.includes('?') ? '&' : '?'}limit=1`;
+    const { cost, body } = await user.expect<{ next_cursor: string | null }>(200, 'GET', first);
+    most = Math.max(most, cost.trips);
+    if (body.next_cursor === null) continue;
+    const next = await user.expect(200, 'GET', `${first}&cursor=${body.next_cursor}`);
+    most = Math.max(most, next.cost.trips);
+  }
+  const own = await agent.expect(200, 'GET', '/v1/permissions');
+  report.atMost(1, Math.max(most, own.cost.trips), `the most round trips of ${LISTS.length} lists`);
 }
 
 async function callAsStranger(

@@ -6,8 +6,10 @@ import { measureConsole } from './console.ts';
 import { measureCycle } from './cycle.ts';
 import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
+import { measureFloor } from './floor.ts';
 import { measureGrowth } from './growth.ts';
 import { measureInbox } from './inbox.ts';
+import { measureLatency } from './latency.ts';
 import { measureMoves } from './moves.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePolicies } from './policy-operations.ts';
@@ -23,6 +25,8 @@ import { measureWebhooks } from './webhooks.ts';
 /** Every measurement has its own database and accounts, so none depends on another one. */
 const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<void>> = {
   reads: measureReads,
+  floor: measureFloor,
+  latency: measureLatency,
   'round-trips': measureRoundTrips,
   cycle: measureCycle,
   growth: measureGrowth,

@@ -6,6 +6,8 @@ const world = new World();
 let account: TestAccount;
 let stranger: TestAccount;
 let agent: TestAgent;
+/** A token of the account that was deleted. */
+let endedToken: string;
 
 const POLICY = { effect: 'deny', actions: ['never.done'], resources: ['*'] };
 
@@ -33,6 +35,9 @@ beforeAll(async () => {
   [account, agent] = await makeThree();
   [stranger] = await makeThree();
   await world.account({ email: 'three@example.com' });
+  const { body } = await account.must(201, 'POST', '/v1/me/tokens');
+  endedToken = body.token;
+  await account.must(204, 'DELETE', `/v1/me/tokens/${body.id}`);
 });
 
 const tokens = {
@@ -92,6 +97,16 @@ it('every list of the service is tested here or named as left out', async () => 
   expect(new Set(lists.map(({ template }) => template))).toEqual(new Set(known));
 });
 
+it.each(LISTS)(
+  'the list of the %s for %s reads no row for an ended credential',
+  async (_, path) => {
+    const { status, cost } = await world.call('GET', path, { token: endedToken });
+    expect([status, cost.trips, cost.written]).toEqual([401, 1, 0]);
+    // What reads the log counts the rows of its own intermediate results.
+    expect(cost.read).toBeLessThan(path === '/v1/audit' || path === '/v1/permissions' ? 10 : 1);
+  },
+);
+
 describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
   it('opens the next page with any limit', async () => {
     const cursor = await cursorOf(caller, path);
@@ -99,6 +114,18 @@ describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
     const { body: next } = await read(caller, path, `limit=2&cursor=${cursor}`);
     expect(next.data).toEqual(all.data.slice(1));
     expect((await read(caller, path, `cursor=${cursor}`)).body.data[0]).toEqual(all.data[1]);
+  });
+
+  it('takes one round trip, as the first page does', async () => {
+    const cursor = await cursorOf(caller, path);
+    const pages = [
+      await read(caller, path, 'limit=2'),
+      await read(caller, path, `cursor=${cursor}`),
+    ];
+    expect(pages.map(({ status, cost }) => [status, cost.trips])).toEqual([
+      [200, 1],
+      [200, 1],
+    ]);
   });
 
   it('is refused when any one character is changed', async () => {

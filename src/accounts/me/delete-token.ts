@@ -6,6 +6,7 @@ import { userAccess } from '../../http/access';
 import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
+import { listCaller } from '../../http/list';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import { ownTokens } from '../../identity/tokens/user-token';
@@ -22,7 +23,7 @@ export async function deleteUserToken(
   { id }: { id: Id<'utok'> },
 ): Promise<void> {
   const { principal } = context;
-  const found = and(ownTokens(principal), eq(userTokens.id, id));
+  const found = and(ownTokens(listCaller(context)), eq(userTokens.id, id));
   const ofToken = and(eq(sessions.account, principal.account.number), eq(sessions.token, id));
   await context.ledger.change({
     record: userActivity(context, 'user_token.deleted', id),

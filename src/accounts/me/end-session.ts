@@ -5,6 +5,7 @@ import { userAccess } from '../../http/access';
 import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
+import { listCaller } from '../../http/list';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import { ownSessions } from '../../identity/sessions/session';
@@ -18,7 +19,7 @@ export async function endSession(
   context: UserContext,
   { id }: { id: Id<'session'> },
 ): Promise<void> {
-  const found = and(ownSessions(context.principal, context.runtime.now()), eq(sessions.id, id));
+  const found = and(ownSessions(listCaller(context)), eq(sessions.id, id));
   await context.ledger.change({
     record: userActivity(context, 'session.ended', id),
     guards: [targetExists('session', sessions, found)],

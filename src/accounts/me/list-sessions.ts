@@ -5,46 +5,52 @@ import { sessions } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
+import { defineList, loadPage, preloadPage, type RowsOf } from '../../http/list';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { ownSessions, presentSession, Session } from '../../identity/sessions/session';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
-import type { Id } from '../../lib/typeid';
+import { type Id, parseId } from '../../lib/typeid';
 
 const SessionListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/**
- * Lists the console sessions of the caller, newest first: see {@link ownSessions}.
- */
-export async function listSessions(
-  context: UserContext,
-  input: z.output<ReturnType<typeof SessionListQuery>>,
-): Promise<Page<Session>> {
-  const { reader, principal, runtime } = context;
-  const { account, member } = principal;
-  const now = runtime.now();
-  const page = await openPage<Id<'session'>>(
-    context,
-    { list: 'sessions', caller: member?.id ?? account.id },
-    input,
-  );
-  const [rows] = await reader.load([
+const sessionList = defineList({
+  parameters: SessionListQuery,
+  readPosition: (text: string) => parseId('session', text),
+  select: (reader, caller, _, { after, rowLimit }) =>
     reader
       .select()
       .from(sessions)
       .where(
         and(
-          ownSessions(principal, now),
-          gt(sessions.lastSeenAt, now - SESSION_IDLE_TIME),
-          gt(sessions.createdAt, now - SESSION_LIFETIME),
-          page.after && lt(sessions.id, page.after),
+          ownSessions(caller),
+          gt(sessions.lastSeenAt, caller.now - SESSION_IDLE_TIME),
+          gt(sessions.createdAt, caller.now - SESSION_LIFETIME),
+          after && lt(sessions.id, after),
         ),
       )
       .orderBy(desc(sessions.id))
-      .limit(page.rowLimit),
-  ]);
+      .limit(rowLimit),
+});
+
+/**
+ * Lists the console sessions of the caller, newest first: see {@link ownSessions}.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
+export async function listSessions(
+  context: UserContext,
+  input: z.output<ReturnType<typeof SessionListQuery>>,
+  preloaded?: RowsOf<typeof sessionList>,
+): Promise<Page<Session>> {
+  const { account, member } = context.principal;
+  const page = await openPage<Id<'session'>>(
+    context,
+    { list: 'sessions', caller: member?.id ?? account.id },
+    input,
+  );
+  const rows = preloaded ?? (await loadPage(sessionList, context, input, page));
   return page.make(rows, presentSession);
 }
 
@@ -59,7 +65,8 @@ export const listSessionsRoute = new Hono().get(
       "the account's own tokens. Newest first.",
     success: ok(pageOf(Session)),
   }),
-  userAccess('account:read'),
+  userAccess('account:read', preloadPage(sessionList)),
   query(SessionListQuery),
-  async (c) => answer(c, await listSessions(c.var.context, c.req.valid('query'))),
+  async (c) =>
+    answer(c, await listSessions(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

@@ -7,12 +7,13 @@ import { MEMBER_ROLES, MEMBER_STATUSES, members } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
+import { defineList, loadPage, preloadPage } from '../../http/list';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { MemberRoleField } from '../../identity/roles';
 import { lazy } from '../../lib/lazy';
-import { type Id, idBytes } from '../../lib/typeid';
+import { type Id, idBytes, parseId } from '../../lib/typeid';
 import { Member, type MemberRow, MemberStatusField, memberRow, presentMember } from './member';
 
 const MemberListQuery = lazy(() =>
@@ -29,9 +30,27 @@ const NOT_REMOVED = MEMBER_STATUSES.filter((status) => status !== 'removed');
 
 type MemberListInput = z.output<ReturnType<typeof MemberListQuery>>;
 
-/** Lists the account's members, newest first; removed ones only if the input asks for them. */
-export function listMembers(context: UserContext, input: MemberListInput): Promise<Page<Member>> {
-  return listMemberRows(context, input, presentMember);
+const memberList = defineList({
+  parameters: MemberListQuery,
+  readPosition: (text: string) => parseId('member', text),
+  select: (reader, { account }, input, { after, rowLimit }) =>
+    reader
+      .select(memberRow)
+      .from(sql`(select id from (${selectIds(account, input, after)}) limit ${rowLimit}) as page`)
+      .crossJoin(members)
+      .where(and(eq(members.account, account), sql`${members.id} = page.id`)),
+});
+
+/**
+ * Lists the account's members, newest first; removed ones only if the input asks for them.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
+export function listMembers(
+  context: UserContext,
+  input: MemberListInput,
+  preloaded?: MemberRow[],
+): Promise<Page<Member>> {
+  return listMemberRows(context, input, presentMember, preloaded);
 }
 
 /** The same list of whatever `present` makes of a member's row. */
@@ -39,22 +58,15 @@ export async function listMemberRows<T>(
   context: UserContext,
   input: MemberListInput,
   present: (row: MemberRow) => T,
+  preloaded?: MemberRow[],
 ): Promise<Page<T>> {
-  const { reader, principal } = context;
-  const { account } = principal;
+  const { account } = context.principal;
   const page = await openPage<Id<'member'>>(
     context,
     { list: 'members', caller: account.id },
     input,
   );
-  const ids = selectIds(account.number, input, page.after);
-  const [rows] = await reader.load([
-    reader
-      .select(memberRow)
-      .from(sql`(select id from (${ids}) limit ${page.rowLimit}) as page`)
-      .crossJoin(members)
-      .where(and(eq(members.account, account.number), sql`${members.id} = page.id`)),
-  ]);
+  const rows = preloaded ?? (await loadPage(memberList, context, input, page));
   // Sorted here, because SQLite would read each row again to sort the join.
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   return page.make(rows, present);
@@ -85,7 +97,7 @@ export async function loadMemberNames(
  * index for each status, so it reads no removed members unless they are wanted.
  */
 function selectIds(
-  account: number,
+  account: number | SQL<number>,
   { role, status }: Pick<MemberListInput, 'role' | 'status'>,
   after: Id<'member'> | undefined,
 ): SQL {
@@ -109,7 +121,7 @@ export const listMembersRoute = new Hono().get(
     description: 'Newest first. Removed members are listed only with `status=removed`.',
     success: ok(pageOf(Member)),
   }),
-  userAccess('account:read'),
+  userAccess('account:read', preloadPage(memberList)),
   query(MemberListQuery),
-  async (c) => answer(c, await listMembers(c.var.context, c.req.valid('query'))),
+  async (c) => answer(c, await listMembers(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

@@ -154,6 +154,6 @@ function isWithin(after: number, last: number): SQL {
 /** Selects the first entry that was within the account's retention when the file was requested. */
 function selectFirstKept(reader: Reader, start: number, { keptFrom, snapshot }: FileRow) {
   const log = { number: start / LOG_SPAN };
-  const kept = selectPositionRange(log, { from: keptFrom, before: start + snapshot + 1 });
+  const kept = selectPositionRange(log, { from: keptFrom, before: snapshot + 1 });
   return reader.select({ pos: sql<number>`low` }).from(sql`(${kept})`);
 }

@@ -137,10 +137,14 @@ export function callerByIdentityKey(key: Uint8Array): CallerSql {
 }
 
 function callerByAccountId(id: SQL, key: Uint8Array): CallerSql {
+  const member = sql`(
+    select ${members.id} from ${accounts} join ${members} on ${isMemberWithIdentity(key)}
+    where ${accounts.id} = ${id})`;
   return {
     account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})`,
-    id: sql`(select ${members.id} from ${accounts} join ${members} on ${isMemberWithIdentity(key)}
-      where ${accounts.id} = ${id})`,
+    id: member,
+    member,
+    agent: null,
   };
 }
 

@@ -217,5 +217,7 @@ function callerBySession(hashes: Uint8Array[]): CallerSql {
   return {
     account: find(sessions.account) as SQL<number>,
     id: find(sql`coalesce(${sessionMember}, ${sessions.token})`),
+    member: find(sessionMember),
+    agent: null,
   };
 }

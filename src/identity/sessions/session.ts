@@ -1,8 +1,8 @@
 import { and, eq, gt, type InferSelectModel, isNull, or, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { sessions, userTokens } from '../../db/schema';
-import type { UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
+import type { ListCaller } from '../../http/list';
 import { idField, timeField } from '../../http/response-fields';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
@@ -58,20 +58,17 @@ export function sessionEnd({
  * ended with it. It also finds sessions that are over by {@link sessionEnd} but not erased yet: a
  * list must leave those out itself.
  */
-export function ownSessions(principal: UserPrincipal, now: number) {
-  const { account, member } = principal;
+export function ownSessions(caller: ListCaller) {
+  const { account, member, now } = caller;
   const isLive = or(isNull(userTokens.expiresAt), gt(userTokens.expiresAt, now));
-  const ofMember = and(
-    eq(sessions.account, account.number),
-    member ? eq(sessions.member, member.id) : sql`false`,
-  );
+  const ofMember = and(eq(sessions.account, account), eq(sessions.member, member));
   const ofToken = and(eq(sessions.account, userTokens.account), eq(sessions.token, userTokens.id));
   // Each half uses an index: the second one finds the tokens first, then their sessions. A
   // condition on the account instead would read the sessions of all its members.
   return sql`${sessions.hash} in (
     select ${sessions.hash} from ${sessions} where ${ofMember}
     union all
-    select ${sessions.hash} from ${userTokens} cross join ${sessions} on ${ofToken} where ${and(ownTokens(principal), isLive)})`;
+    select ${sessions.hash} from ${userTokens} cross join ${sessions} on ${ofToken} where ${and(ownTokens(caller), isLive)})`;
 }
 
 export function presentSession(

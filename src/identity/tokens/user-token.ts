@@ -1,11 +1,12 @@
-import { and, eq, type InferSelectModel, isNull, sql } from 'drizzle-orm';
+import { and, eq, type InferSelectModel, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { accounts, userTokens } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
 import { invalidRequest, Problem } from '../../errors';
-import { newId, SCOPES, Scope, type UserPrincipal } from '../../http/context';
+import { newId, SCOPES, Scope } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, listOf, text } from '../../http/fields';
+import type { ListCaller } from '../../http/list';
 import { creatorField, idField, timeField } from '../../http/response-fields';
 import type { Guard } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
@@ -131,9 +132,8 @@ export function presentUserToken(row: UserTokenRow): UserToken {
  * The condition that finds the caller's own tokens: those of the member who calls, or else those of
  * the account.
  */
-export function ownTokens({ account, member }: UserPrincipal) {
-  const isOwner = member ? eq(userTokens.member, member.id) : isNull(userTokens.member);
-  return and(eq(userTokens.account, account.number), isOwner);
+export function ownTokens({ account, member }: ListCaller) {
+  return and(eq(userTokens.account, account), sql`${userTokens.member} is ${member}`);
 }
 
 /** The input for a new user token. */

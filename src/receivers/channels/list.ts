@@ -1,23 +1,26 @@
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
+import { preloadPage } from '../../http/list';
 import { answer, ok, operation } from '../../http/operation';
-import { type Page, pageParameters } from '../../http/page';
+import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { type LazyOutput, lazy } from '../../lib/lazy';
-import { listReceivers } from '../webhooks/receivers';
+import type { LazyOutput } from '../../lib/lazy';
+import { listReceivers, ReceiverListQuery, receiverList } from '../webhooks/receivers';
+import type { WebhookRow } from '../webhooks/webhook';
 import { Channel, describeChannel } from './channel';
 
-const ChannelListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
-
-/** Lists the account's channels, newest first. */
+/**
+ * Lists the account's channels, newest first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
 export async function listChannels(
   context: UserContext,
-  input: LazyOutput<typeof ChannelListQuery>,
+  input: LazyOutput<typeof ReceiverListQuery>,
+  preloaded?: WebhookRow[],
 ): Promise<Page<Channel>> {
-  const { data, ...rest } = await listReceivers(context, 'channel', input);
+  const { data, ...rest } = await listReceivers(context, 'channel', input, preloaded);
   return { data: await Promise.all(data.map((row) => describeChannel(context, row))), ...rest };
 }
 
@@ -30,7 +33,8 @@ export const listChannelsRoute = new Hono().get(
     description: 'Newest first.',
     success: ok(pageOf(Channel)),
   }),
-  userAccess('channels:read'),
-  query(ChannelListQuery),
-  async (c) => answer(c, await listChannels(c.var.context, c.req.valid('query'))),
+  userAccess('channels:read', preloadPage(receiverList('channel'))),
+  query(ReceiverListQuery),
+  async (c) =>
+    answer(c, await listChannels(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

@@ -1,18 +1,20 @@
-import { and, desc, eq, lt, ne } from 'drizzle-orm';
+import { and, desc, eq, lt, ne, type SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { aliased } from '../../db/columns';
 import { deliveries, members, webhooks } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import type { UserContext } from '../../http/context';
+import type { Reader, RequestContext, UserContext } from '../../http/context';
 import { query } from '../../http/input';
+import { defineList, loadPage, type RowsOf, selectRequested } from '../../http/list';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pathId } from '../../http/path-id';
 import { pageOf } from '../../http/response-fields';
+import type { CallerSql } from '../../identity/credentials';
 import { type LazyOutput, lazy } from '../../lib/lazy';
-import { type Id, withPrefix } from '../../lib/typeid';
+import { type Id, parseId, withPrefix } from '../../lib/typeid';
 import { preloadPermission } from '../../permissions/permission';
 import { deliveryColumns } from '../webhooks/deliveries/delivery';
 import { ChannelKind } from './channel';
@@ -48,44 +50,65 @@ export type Notification = LazyOutput<typeof Notification>;
 
 const NotificationListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists who was notified of a permission, the newest message first. */
+/** The list of who was notified of a permission. */
+function notificationList(permission: Id<'perm'>) {
+  return defineList({
+    parameters: NotificationListQuery,
+    readPosition: (text: string) => parseId('dlv', text),
+    select: (reader, { account }, _, { after, rowLimit }) =>
+      reader
+        .select({
+          ...deliveryColumns,
+          webhookId: aliased(webhooks.id, 'webhook_id'),
+          kind: webhooks.kind,
+          channelName: aliased(webhooks.name, 'channel_name'),
+          memberName: aliased(members.name, 'member_name'),
+          memberEmail: aliased(members.email, 'member_email'),
+        })
+        .from(deliveries)
+        .innerJoin(
+          webhooks,
+          and(eq(webhooks.number, deliveries.webhook), eq(webhooks.account, account)),
+        )
+        .leftJoin(members, and(eq(members.account, account), eq(members.id, deliveries.member)))
+        .where(
+          and(
+            eq(deliveries.permission, permission),
+            ne(webhooks.kind, 'webhook'),
+            after && lt(deliveries.id, after),
+          ),
+        )
+        .orderBy(desc(deliveries.id))
+        .limit(rowLimit),
+  });
+}
+
+/** Preloads the permission in the path, and the page of its notifications. */
+async function preloadNotifications(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  _callerId: SQL,
+  caller: CallerSql,
+) {
+  const id = parseId('perm', c.req.param('id') ?? '');
+  const list = id && notificationList(id);
+  const { permission } = await preloadPermission(c, reader, account);
+  return { permission, page: list && selectRequested(c, list, reader, caller) };
+}
+
+/**
+ * Lists who was notified of a permission, the newest message first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
 export async function listNotifications(
   context: UserContext,
   { id, ...input }: { id: Id<'perm'> } & LazyOutput<typeof NotificationListQuery>,
+  preloaded?: RowsOf<ReturnType<typeof notificationList>>,
 ): Promise<Page<Notification>> {
-  const { reader, principal } = context;
-  const account = principal.account.number;
-  const page = await openPage<Id<'dlv'>>(
-    context,
-    { list: id, caller: principal.account.id },
-    input,
-  );
-  const [rows] = await reader.load([
-    reader
-      .select({
-        ...deliveryColumns,
-        webhookId: aliased(webhooks.id, 'webhook_id'),
-        kind: webhooks.kind,
-        channelName: aliased(webhooks.name, 'channel_name'),
-        memberName: aliased(members.name, 'member_name'),
-        memberEmail: aliased(members.email, 'member_email'),
-      })
-      .from(deliveries)
-      .innerJoin(
-        webhooks,
-        and(eq(webhooks.number, deliveries.webhook), eq(webhooks.account, account)),
-      )
-      .leftJoin(members, and(eq(members.account, account), eq(members.id, deliveries.member)))
-      .where(
-        and(
-          eq(deliveries.permission, id),
-          ne(webhooks.kind, 'webhook'),
-          page.after && lt(deliveries.id, page.after),
-        ),
-      )
-      .orderBy(desc(deliveries.id))
-      .limit(page.rowLimit),
-  ]);
+  const { account } = context.principal;
+  const page = await openPage<Id<'dlv'>>(context, { list: id, caller: account.id }, input);
+  const rows = preloaded ?? (await loadPage(notificationList(id), context, input, page));
   return page.make(rows, (row) => ({
     ...presentChannelDelivery(withPrefix('chan', row.webhookId), row),
     channel_name: row.channelName ?? '',
@@ -105,11 +128,11 @@ export const listNotificationsRoute = new Hono().get(
     success: ok(pageOf(Notification)),
     pathId: 'perm',
   }),
-  userAccess('permissions:read', preloadPermission),
+  userAccess('permissions:read', preloadNotifications),
   query(NotificationListQuery),
   async (c) => {
     if (!c.var.loaded.permission?.[0]) throw notFound('permission');
     const input = { id: pathId(c, 'perm'), ...c.req.valid('query') };
-    return answer(c, await listNotifications(c.var.context, input));
+    return answer(c, await listNotifications(c.var.context, input, c.var.loaded.page));
   },
 );

@@ -1,23 +1,25 @@
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
+import { preloadPage } from '../../http/list';
 import { answer, ok, operation } from '../../http/operation';
-import { type Page, pageParameters } from '../../http/page';
+import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { type LazyOutput, lazy } from '../../lib/lazy';
-import { listReceivers } from './receivers';
-import { presentWebhook, Webhook } from './webhook';
+import type { LazyOutput } from '../../lib/lazy';
+import { listReceivers, ReceiverListQuery, receiverList } from './receivers';
+import { presentWebhook, Webhook, type WebhookRow } from './webhook';
 
-const WebhookListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
-
-/** Lists the account's webhooks, newest first. */
+/**
+ * Lists the account's webhooks, newest first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
 export async function listWebhooks(
   context: UserContext,
-  input: LazyOutput<typeof WebhookListQuery>,
+  input: LazyOutput<typeof ReceiverListQuery>,
+  preloaded?: WebhookRow[],
 ): Promise<Page<Webhook>> {
-  const { data, ...rest } = await listReceivers(context, 'webhook', input);
+  const { data, ...rest } = await listReceivers(context, 'webhook', input, preloaded);
   return { data: data.map(presentWebhook), ...rest };
 }
 
@@ -30,7 +32,8 @@ export const listWebhooksRoute = new Hono().get(
     description: 'Newest first.',
     success: ok(pageOf(Webhook)),
   }),
-  userAccess('webhooks:read'),
-  query(WebhookListQuery),
-  async (c) => answer(c, await listWebhooks(c.var.context, c.req.valid('query'))),
+  userAccess('webhooks:read', preloadPage(receiverList('webhook'))),
+  query(ReceiverListQuery),
+  async (c) =>
+    answer(c, await listWebhooks(c.var.context, c.req.valid('query'), c.var.loaded.page)),
 );

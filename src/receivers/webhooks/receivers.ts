@@ -1,10 +1,13 @@
 import { and, desc, eq, lt, ne, sql } from 'drizzle-orm';
+import * as z from 'zod';
 import { webhooks } from '../../db/schema';
 import { Problem } from '../../errors';
 import { creatorOf, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
-import { openPage, type Page } from '../../http/page';
-import type { Id } from '../../lib/typeid';
+import { defineList, loadPage } from '../../http/list';
+import { openPage, type Page, pageParameters } from '../../http/page';
+import { type LazyOutput, lazy } from '../../lib/lazy';
+import { type Id, parseId } from '../../lib/typeid';
 import { newestOutcome, newestPosition, openFeed } from '../../outbox/feed';
 import type { WebhookRow } from './webhook';
 
@@ -78,32 +81,40 @@ export async function insertReceiver(
   });
 }
 
-/** Lists the account's webhooks, or its channels, newest first. */
+/** The query parameters of a list of receivers. */
+export const ReceiverListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
+
+/** The list of an account's webhooks, or of its channels. */
+export function receiverList(noun: ReceiverNoun) {
+  return defineList({
+    parameters: ReceiverListQuery,
+    readPosition: (text: string) => parseId('webhook', text),
+    select: (reader, { account }, _, { after, rowLimit }) =>
+      reader
+        .select()
+        .from(webhooks)
+        .where(and(eq(webhooks.account, account), isOf[noun], after && lt(webhooks.id, after)))
+        .orderBy(desc(webhooks.id))
+        .limit(rowLimit),
+  });
+}
+
+/**
+ * Lists the account's webhooks, or its channels, newest first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
 export async function listReceivers(
   context: UserContext,
   noun: ReceiverNoun,
-  input: { limit: number; cursor?: string | undefined },
+  input: LazyOutput<typeof ReceiverListQuery>,
+  preloaded?: WebhookRow[],
 ): Promise<Page<WebhookRow>> {
-  const { reader, principal } = context;
-  const { account } = principal;
+  const { account } = context.principal;
   const page = await openPage<Id<'webhook'>>(
     context,
     { list: `${noun}s`, caller: account.id },
     input,
   );
-  const [rows] = await reader.load([
-    reader
-      .select()
-      .from(webhooks)
-      .where(
-        and(
-          eq(webhooks.account, account.number),
-          isOf[noun],
-          page.after && lt(webhooks.id, page.after),
-        ),
-      )
-      .orderBy(desc(webhooks.id))
-      .limit(page.rowLimit),
-  ]);
+  const rows = preloaded ?? (await loadPage(receiverList(noun), context, input, page));
   return page.make(rows, (row) => row);
 }

@@ -1,26 +1,52 @@
+import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { userAccess } from '../../../http/access';
-import type { UserContext } from '../../../http/context';
+import type { Reader, RequestContext, UserContext } from '../../../http/context';
 import { query } from '../../../http/input';
+import { selectRequested } from '../../../http/list';
 import { answer, ok, operation } from '../../../http/operation';
 import type { Page } from '../../../http/page';
 import { pageOf } from '../../../http/response-fields';
+import type { CallerSql } from '../../../identity/credentials';
 import type { LazyOutput } from '../../../lib/lazy';
-import { withPrefix } from '../../../lib/typeid';
-import { DeliveryListQuery, listDeliveriesAs } from '../../webhooks/deliveries/list';
+import { parseId, withPrefix } from '../../../lib/typeid';
+import {
+  DeliveryListQuery,
+  type DeliveryRows,
+  deliveryList,
+  type ListedDelivery,
+  listDeliveriesAs,
+} from '../../webhooks/deliveries/list';
 import type { WebhookRow } from '../../webhooks/webhook';
-import { preloadChannel, requireChannel } from '../channel';
+import { isChannel, preloadChannel, requireChannel } from '../channel';
 import { ChannelDelivery, presentChannelDelivery } from './delivery';
 
-/** Lists the messages by a channel, newest first. */
+/** Preloads the channel in the path, and the page of its messages. */
+async function preloadDeliveries(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  _callerId: SQL,
+  caller: CallerSql,
+) {
+  const id = parseId('chan', c.req.param('id') ?? '');
+  const list = id && deliveryList((owner) => isChannel(owner, id));
+  const { channel } = await preloadChannel(c, reader, account);
+  return { channel, page: list && selectRequested(c, list, reader, caller) };
+}
+
+/**
+ * Lists the messages by a channel, newest first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
 export function listChannelDeliveries(
   context: UserContext,
   { channel, ...input }: { channel: WebhookRow } & LazyOutput<typeof DeliveryListQuery>,
+  preloaded?: DeliveryRows,
 ): Promise<Page<ChannelDelivery>> {
   const id = withPrefix('chan', channel.id);
-  return listDeliveriesAs(context, { webhook: channel, ...input }, (row) =>
-    presentChannelDelivery(id, row),
-  );
+  const present = (row: ListedDelivery) => presentChannelDelivery(id, row);
+  return listDeliveriesAs(context, { webhook: channel, ...input }, present, preloaded);
 }
 
 export const listChannelDeliveriesRoute = new Hono().get(
@@ -33,10 +59,10 @@ export const listChannelDeliveriesRoute = new Hono().get(
     success: ok(pageOf(ChannelDelivery)),
     pathId: 'chan',
   }),
-  userAccess('channels:read', preloadChannel),
+  userAccess('channels:read', preloadDeliveries),
   query(DeliveryListQuery),
   async (c) => {
     const input = { channel: requireChannel(c.var.loaded.channel), ...c.req.valid('query') };
-    return answer(c, await listChannelDeliveries(c.var.context, input));
+    return answer(c, await listChannelDeliveries(c.var.context, input, c.var.loaded.page));
   },
 );

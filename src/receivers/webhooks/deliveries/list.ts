@@ -2,6 +2,7 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { codeOf } from '../../../db/columns';
+import type { Reader } from '../../../db/database';
 import {
   agents,
   DELIVERY_STATUSES,
@@ -10,14 +11,16 @@ import {
   webhooks,
 } from '../../../db/schema';
 import { userAccess } from '../../../http/access';
-import type { UserContext } from '../../../http/context';
+import type { RequestContext, UserContext } from '../../../http/context';
 import { query } from '../../../http/input';
+import { defineList, loadPage, type RowsOf, selectRequested } from '../../../http/list';
 import { answer, ok, operation } from '../../../http/operation';
 import { openPage, type Page, pageParameters } from '../../../http/page';
 import { pageOf } from '../../../http/response-fields';
+import type { CallerSql } from '../../../identity/credentials';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
-import { idBytes } from '../../../lib/typeid';
-import { preloadWebhook, requireRow, type WebhookRow } from '../webhook';
+import { type Id, idBytes, parseId } from '../../../lib/typeid';
+import { isWebhook, preloadWebhook, requireRow, type WebhookRow } from '../webhook';
 import {
   agentExists,
   Delivery,
@@ -44,7 +47,12 @@ const SCANNED = 1_000;
  * succeeded ones are found by scanning a limited number of deliveries. The last of that number is
  * always selected, so that the next page continues there, and listed only if it succeeded.
  */
-function selectPage(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
+function selectPage(
+  webhook: SQL<number>,
+  status: Status | undefined,
+  older: SQL,
+  limit: number,
+): SQL {
   const newest = sql`${older} order by ${deliveries.id} desc limit ${limit}`;
   const own = sql`${deliveries.webhook} = ${webhook} ${newest}`;
   const each = sql`select ${deliveries.id}, 1 as is_listed, 0 as is_cut`;
@@ -73,11 +81,73 @@ function selectPage(webhook: number, status: Status | undefined, older: SQL, lim
   }
 }
 
+/**
+ * The list of the deliveries to a webhook or by a channel.
+ * @param isReceiver the condition that finds the receiver in its account
+ */
+export function deliveryList(isReceiver: (account: SQL<number>) => SQL | undefined) {
+  return defineList({
+    parameters: DeliveryListQuery,
+    readPosition: (text: string) => parseId('dlv', text),
+    select: (reader, { account }, { status }, { after, rowLimit }) => {
+      const webhook = sql<number>`(
+        select ${webhooks.number} from ${webhooks} where ${isReceiver(account)})`;
+      const older = after ? sql`and ${deliveries.id} < ${idBytes(after)}` : sql``;
+      return (
+        reader
+          .select({
+            ...deliveryColumns,
+            isListed: sql<number>`${agentExists} and page.is_listed`.as('is_listed'),
+            isCut: sql<number>`page.is_cut`.as('is_cut'),
+          })
+          .from(sql`(${selectPage(webhook, status, older, rowLimit)}) as page`)
+          // Cross joins keep this order: the planner would scan all deliveries of the webhook.
+          .crossJoin(deliveries)
+          .crossJoin(webhooks)
+          .leftJoin(agents, eq(agents.number, deliveries.agent))
+          .where(
+            and(
+              eq(deliveries.webhook, webhook),
+              sql`${deliveries.id} = page.id`,
+              eq(webhooks.number, deliveries.webhook),
+            ),
+          )
+          .orderBy(desc(deliveries.id))
+      );
+    },
+  });
+}
+
+/** The rows of a page of {@link deliveryList}. */
+export type DeliveryRows = RowsOf<ReturnType<typeof deliveryList>>;
+
+/** Preloads the webhook in the path, and the page of its deliveries. */
+async function preloadDeliveries(
+  c: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  _callerId: SQL,
+  caller: CallerSql,
+) {
+  const id = parseId('webhook', c.req.param('id') ?? '');
+  const list = id && deliveryList((owner) => isWebhook(owner, id));
+  const { webhook } = await preloadWebhook(c, reader, account);
+  return { webhook, page: list && selectRequested(c, list, reader, caller) };
+}
+
 type ListInput = { webhook: WebhookRow } & LazyOutput<typeof DeliveryListQuery>;
 
-/** Lists a webhook's deliveries, newest first. */
-export function listDeliveries(context: UserContext, input: ListInput): Promise<Page<Delivery>> {
-  return listDeliveriesAs(context, input, (row) => presentDelivery(input.webhook.id, row));
+/**
+ * Lists a webhook's deliveries, newest first.
+ * @param preloaded the rows of the page, if they were preloaded
+ */
+export function listDeliveries(
+  context: UserContext,
+  input: ListInput,
+  preloaded?: DeliveryRows,
+): Promise<Page<Delivery>> {
+  const present = (row: ListedDelivery) => presentDelivery(input.webhook.id, row);
+  return listDeliveriesAs(context, input, present, preloaded);
 }
 
 /** A delivery as {@link listDeliveriesAs} reads it. */
@@ -92,31 +162,14 @@ export async function listDeliveriesAs<T>(
   context: UserContext,
   { webhook, ...input }: ListInput,
   present: (row: ListedDelivery) => T,
+  preloaded?: DeliveryRows,
 ): Promise<Page<T>> {
-  const { reader, principal } = context;
-  const page = await openPage(context, { list: webhook.id, caller: principal.account.id }, input);
-  const older =
-    page.after === undefined ? sql`` : sql`and ${deliveries.id} < ${idBytes(page.after)}`;
-  const select = reader
-    .select({
-      ...deliveryColumns,
-      isListed: sql<number>`${agentExists} and page.is_listed`.as('is_listed'),
-      isCut: sql<number>`page.is_cut`.as('is_cut'),
-    })
-    .from(sql`(${selectPage(webhook.number, input.status, older, page.rowLimit)}) as page`)
-    // Cross joins keep this order: the planner would scan all deliveries of the webhook.
-    .crossJoin(deliveries)
-    .crossJoin(webhooks)
-    .leftJoin(agents, eq(agents.number, deliveries.agent))
-    .where(
-      and(
-        eq(deliveries.webhook, webhook.number),
-        sql`${deliveries.id} = page.id`,
-        eq(webhooks.number, deliveries.webhook),
-      ),
-    )
-    .orderBy(desc(deliveries.id));
-  const [rows] = await reader.load([select]);
+  const { account } = context.principal;
+  const page = await openPage<Id<'dlv'>>(context, { list: webhook.id, caller: account.id }, input);
+  const list = deliveryList((owner) =>
+    and(eq(webhooks.account, owner), eq(webhooks.number, webhook.number)),
+  );
+  const rows = preloaded ?? (await loadPage(list, context, input, page));
   const presentListed = (row: (typeof rows)[number]) => (row.isListed ? present(row) : null);
   return page.make(rows, presentListed, { isCut: rows.at(-1)?.isCut === 1 });
 }
@@ -131,13 +184,13 @@ export const listDeliveriesRoute = new Hono().get(
     success: ok(pageOf(Delivery)),
     pathId: 'webhook',
   }),
-  userAccess('webhooks:read', preloadWebhook),
+  userAccess('webhooks:read', preloadDeliveries),
   query(DeliveryListQuery),
   async (c) => {
     const input = {
       webhook: requireRow(c.var.loaded.webhook, 'webhook'),
       ...c.req.valid('query'),
     };
-    return answer(c, await listDeliveries(c.var.context, input));
+    return answer(c, await listDeliveries(c.var.context, input, c.var.loaded.page));
   },
 );
