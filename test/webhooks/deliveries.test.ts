@@ -177,14 +177,14 @@ describe('an account without webhooks', () => {
       await world.deliver();
     }
     const [without = 0, off, on = 0] = written;
-    expect([without, off]).toEqual([18, 18]);
+    expect([without, off]).toEqual([11, 11]);
     expect(on - without).toBeLessThanOrEqual(2);
     expect(world.webhookQueue.waiting).toEqual([]);
     expect(read[1]).toBe(read[0]);
     const agent = await watched.agent();
     await agent.request();
     const marked = await agent.must(201, 'POST', '/v1/permissions', body);
-    expect(marked.cost.written).toBe(18);
+    expect(marked.cost.written).toBe(11);
     expect(world.webhookQueue.waiting).toHaveLength(1);
   });
 
