@@ -7,6 +7,9 @@ CREATE TABLE `accounts` (
 	`plan` integer NOT NULL,
 	`audit_retention_days` integer,
 	`is_active` integer NOT NULL,
+	`stopped_at` integer,
+	`stopped_by` blob,
+	`stop_reason` text,
 	`erased_sequence` integer DEFAULT 0 NOT NULL,
 	`erased_at` integer DEFAULT 0 NOT NULL,
 	`retention_due_at` integer,
@@ -475,10 +478,13 @@ CREATE TABLE `trees` (
 	`published_size` integer DEFAULT 0 NOT NULL,
 	`published_at` integer DEFAULT 0 NOT NULL,
 	`due_at` integer,
-	`held_until` integer DEFAULT 0 NOT NULL
+	`held_until` integer DEFAULT 0 NOT NULL,
+	`counted` integer DEFAULT 0 NOT NULL,
+	`count_due_at` integer
 );
 --> statement-breakpoint
 CREATE INDEX `trees_due` ON `trees` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX `trees_to_count` ON `trees` (`count_due_at`) WHERE count_due_at is not null;--> statement-breakpoint
 CREATE TABLE `used_challenges` (
 	`account` integer NOT NULL,
 	`challenge` blob NOT NULL,
@@ -525,7 +531,8 @@ CREATE INDEX `votes_by_member` ON `votes` (`account`,`member`,`created_at`,`perm
 CREATE TABLE `webhook_feeds` (
 	`account` integer PRIMARY KEY NOT NULL,
 	`position` integer NOT NULL,
-	`due_at` integer
+	`due_at` integer,
+	`account_events` text
 );
 --> statement-breakpoint
 CREATE INDEX `webhook_feeds_due` ON `webhook_feeds` (`due_at`) WHERE due_at is not null;--> statement-breakpoint

@@ -29,6 +29,12 @@ export const PROBLEMS = {
     title: 'Unauthorized',
     meaning: 'The credential is missing, malformed, unknown, expired or revoked.',
   },
+  account_stopped: {
+    status: 403,
+    title: 'Account stopped',
+    meaning:
+      'The account is stopped: until somebody resumes it, nothing is requested, approved or used.',
+  },
   insufficient_scope: {
     status: 403,
     title: 'Insufficient scope',

@@ -21,6 +21,7 @@ export const exampleAccount = {
   plan: 'pro',
   audit_retention_days: retentionDays({ plan: 'pro', auditRetentionDays: null }),
   is_active: true,
+  stopped: null,
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
@@ -36,6 +37,37 @@ export const Plan = lazy(() =>
   }),
 );
 
+/** A stop as the API shows it. */
+export const Stop = lazy(() =>
+  z
+    .object({
+      at: timeField,
+      by: z.string().meta({
+        description: 'Id of the member who stopped it, or of the account for its own user tokens.',
+      }),
+      reason: z.string().nullable(),
+    })
+    .meta({
+      id: 'Stop',
+      description:
+        'The stop of an account: until it is resumed, nothing is requested, approved or used.',
+      examples: [{ at: EXAMPLE.time, by: exampleId('member'), reason: 'The bot mails everybody' }],
+    }),
+);
+
+export type Stop = z.output<ReturnType<typeof Stop>>;
+
+type StopColumns = Pick<AccountRow, 'id' | 'stoppedAt' | 'stoppedBy' | 'stopReason'>;
+
+/** Shows the stop of an account; null if it is not stopped. */
+export function presentStop({ id, stoppedAt, stoppedBy, stopReason }: StopColumns): Stop | null {
+  if (stoppedAt === null) return null;
+  return { at: formatTime(stoppedAt), by: stoppedBy ?? id, reason: stopReason };
+}
+
+/** The columns of an account that is not stopped. */
+export const NOT_STOPPED = { stoppedAt: null, stoppedBy: null, stopReason: null } as const;
+
 export const Account = lazy(() =>
   z
     .object({
@@ -49,6 +81,9 @@ export const Account = lazy(() =>
       is_active: z
         .boolean()
         .meta({ description: 'While false, every credential of the account is refused.' }),
+      stopped: Stop()
+        .nullable()
+        .meta({ description: 'Who stopped it, when and why; null if it is not stopped.' }),
       created_at: timeField,
       updated_at: timeField,
     })
@@ -92,6 +127,7 @@ export function presentAccount(
     plan: row.plan,
     audit_retention_days: retentionDays(row),
     is_active: row.isActive,
+    stopped: presentStop(row),
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
   };

@@ -15,7 +15,7 @@ import {
   makeUserToken,
 } from '../identity/tokens/user-token';
 import { lazy } from '../lib/lazy';
-import { Account, accountFields, exampleAccount, presentAccount } from './account';
+import { Account, accountFields, exampleAccount, NOT_STOPPED, presentAccount } from './account';
 import { exampleInvitation, InvitedMember } from './members/invitation';
 import { makeInvitedMember } from './members/invite';
 import { exampleMember } from './members/member';
@@ -84,6 +84,7 @@ export async function createAccount(
     plan: input.plan,
     auditRetentionDays: input.audit_retention_days ?? null,
     isActive: true,
+    ...NOT_STOPPED,
     createdAt: now,
     updatedAt: now,
   };

@@ -13,6 +13,8 @@ import { getOwnAccountRoute } from './me/get';
 import { listPasskeysRoute } from './me/list-passkeys';
 import { listSessionsRoute } from './me/list-sessions';
 import { listUserTokensRoute } from './me/list-tokens';
+import { resumeAccountRoute } from './me/resume';
+import { stopAccountRoute } from './me/stop';
 import { getMemberRoute } from './members/get';
 import { inviteMemberRoute } from './members/invite';
 import { listMembersRoute } from './members/list';
@@ -34,6 +36,8 @@ export const accountRoutes = new Hono()
   .route('/', createAccountTokenRoute)
   .route('/', inviteOwnerRoute)
   .route('/', getOwnAccountRoute)
+  .route('/', stopAccountRoute)
+  .route('/', resumeAccountRoute)
   .route('/', createUserTokenRoute)
   .route('/', listUserTokensRoute)
   .route('/', deleteUserTokenRoute)

@@ -3,17 +3,20 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { accounts, members } from '../db/schema';
 import { Problem } from '../errors';
-import { operatorActivity } from '../http/activity';
+import { OPERATOR, operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { hasRow } from '../ledger/guard';
 import { lazy } from '../lib/lazy';
+import { enqueueWebhook } from '../outbox/enqueue';
+import { recordAccountEvent } from '../outbox/feed';
 import {
   Account,
   accountFields,
   type LocatedAccount,
+  NOT_STOPPED,
   preloadAccount,
   presentAccount,
   requireLocatedAccount,
@@ -28,24 +31,29 @@ const AccountUpdate = lazy(() =>
       plan: accountFields().plan.optional(),
       audit_retention_days: accountFields().audit_retention_days.optional(),
       is_active: z.boolean().optional(),
+      stopped: z.null().optional().meta({ description: 'null resumes a stopped account.' }),
     }),
   ).meta({ id: 'AccountUpdate', examples: [{ plan: 'enterprise', audit_retention_days: 1_095 }] }),
 );
 
 /**
  * Changes the given fields of an account, and returns the account. An account that leaves the plan
- * enterprise loses its own retention.
+ * enterprise loses its own retention. Resuming one that is not stopped changes nothing.
  * @throws Problem `plan_required` for `audit_retention_days` on another plan; `conflict` if the
- *   account was deleted or moved to another shard at the same time, or its plan changed while this
- *   changes plan or retention
+ *   account was deleted or moved to another shard at the same time, its plan changed while this
+ *   changes plan or retention, or somebody else resumed it at the same time
  */
 export async function updateAccount(
   context: OperatorContext,
   {
     account: { shard, row },
+    stopped,
     ...input
   }: { account: LocatedAccount } & z.output<ReturnType<typeof AccountUpdate>>,
 ): Promise<Account> {
+  const resumes = stopped === null && row.stoppedAt !== null;
+  const changedFields = Object.keys(input);
+  if (!resumes && changedFields.length === 0) return presentAccount(row);
   const plan = input.plan ?? row.plan;
   const now = context.runtime.now();
   const changesRetention = input.plan !== undefined || input.audit_retention_days !== undefined;
@@ -59,12 +67,14 @@ export async function updateAccount(
     isActive: input.is_active,
     // The next retention task then looks for entries that are past the new retention.
     ...(changesRetention && { retentionDueAt: now }),
+    ...(resumes && NOT_STOPPED),
     updatedAt: now,
   };
   // The new retention was computed from the plan that was read, so the plan must not have changed.
   const found = and(
     eq(accounts.number, row.number),
     changesRetention ? eq(accounts.plan, row.plan) : undefined,
+    resumes ? eq(accounts.stoppedAt, row.stoppedAt ?? 0) : undefined,
   );
   // Removed members are kept as long as entries may name them, so their erasure times follow the
   // retention. The removal is the last change of their rows, so `updatedAt` is its time.
@@ -72,18 +82,33 @@ export async function updateAccount(
   const kept = keptAfterRemoval({ plan, auditRetentionDays });
   const eraseAt = sql`${members.updatedAt} + ${kept}`;
   const isRemoved = and(eq(members.account, row.number), eq(members.status, 'removed'));
+  const resumed = operatorActivity(context, 'account.resumed', row.id, row.number);
+  const changed = operatorActivity(context, 'account.updated', row.id, row.number, changedFields);
+  const event = {
+    id: resumed.id,
+    event: 'account.resumed' as const,
+    at: now,
+    by: OPERATOR,
+    reason: null,
+  };
   const [[updated]] = await shard.ledger.change({
-    record: operatorActivity(context, 'account.updated', row.id, row.number, Object.keys(input)),
+    record: changedFields.length > 0 ? changed : resumed,
+    furtherRecords: resumes && changedFields.length > 0 ? [resumed] : [],
     guards: [
       { name: 'account_was_as_read', holds: hasRow(accounts, found), otherwise: conflict() },
     ],
     changes: (write) => [
       write.update(accounts).set(columns).where(found).returning(),
       ...(changesRetention ? [write.update(members).set({ eraseAt }).where(isRemoved)] : []),
+      ...(resumes ? [recordAccountEvent(write, row.number, event)] : []),
     ],
     answer: null,
   });
   if (!updated) throw conflict();
+  if (resumes) {
+    const { webhooks } = context.config;
+    await enqueueWebhook(webhooks, { shard: shard.name, account: row.number });
+  }
   return presentAccount(updated);
 }
 
@@ -101,7 +126,8 @@ export const updateAccountRoute = new Hono().patch(
     tag: 'Operator',
     summary: 'Change an account',
     description:
-      'Changes the given fields. An account that leaves the plan `enterprise` loses its `audit_retention_days`.',
+      'Changes the given fields. An account that leaves the plan `enterprise` loses its `audit_retention_days`. ' +
+      '`stopped: null` resumes a stopped account.',
     success: ok(Account),
     pathId: 'user',
     problems: ['plan_required', 'conflict'],

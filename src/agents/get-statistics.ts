@@ -1,9 +1,9 @@
-import { and, eq, gte, sql } from 'drizzle-orm';
-import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { codeOf } from '../db/columns';
-import { agentStatistics, agents, PERMISSION_STATUSES, permissions } from '../db/schema';
+import { agents, PERMISSION_STATUSES, permissions, STATISTICS_UNITS, trees } from '../db/schema';
+import { STORED_EVENTS } from '../db/stored-events';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
@@ -11,13 +11,22 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { countField } from '../http/response-fields';
+import { LOG_SPAN_SQL } from '../ledger/append';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import { agentNumberSql, isAgentWithId } from './agent';
+import { countEntries, countedColumns, counterColumns, zeroCounters } from './statistics/counters';
 
 const MAX_DAYS = 365;
 const MAX_HOURS = 720;
+
+/**
+ * Maximum positions of the log, beyond those that are counted, whose entries the statistics include.
+ * Sweeps count every minute, so only an account that writes more between two of them, or for as long
+ * as it moves to another shard, has statistics that lag behind.
+ */
+const MAX_TAIL = 10_000;
 
 export const AgentStatisticsQuery = lazy(() =>
   z.strictObject({
@@ -81,8 +90,8 @@ export type AgentStatistics = LazyOutput<typeof AgentStatistics>;
 
 /**
  * Counts an agent's requests of a period by their present status, and its tokens by what happened
- * in the period. An overdue request counts as expired, even if its stored status is still
- * `pending`.
+ * in the period: what is counted already (see `statistics/count.ts`), and the entries since then. An
+ * overdue request counts as expired, even if its stored status is still `pending`.
  * @throws Problem `not_found`
  */
 export async function getAgentStatistics(
@@ -92,29 +101,33 @@ export async function getAgentStatistics(
   const account = principal.account.number;
   const now = runtime.now();
   const { unit, unitLength, from } = parsePeriod(period, now);
+  const fromHour = (from * unitLength) / HOUR;
+  const parts = [
+    // One row that adds nothing, unless there is no such agent.
+    sql`select ${zeroCounters} from asked`,
+    ...(unit === 'day' ? [selectBuckets('day', from)] : []),
+    selectBuckets('hour', fromHour),
+    sql`select ${counterColumns} from (${countEntries(selectTail())}) where hour >= ${fromHour}`,
+  ];
   const counters = reader
     .select({
-      requests: sum(agentStatistics.requests),
-      approved: sum(agentStatistics.approved),
-      denied: sum(agentStatistics.denied),
-      expired: sum(agentStatistics.expired),
-      approvalTime: sum(agentStatistics.approvalTime),
-      tokensIssued: sum(agentStatistics.tokensIssued),
-      tokensUsed: sum(agentStatistics.tokensUsed),
-      tokensRevoked: sum(agentStatistics.tokensRevoked),
+      rows: sql<number>`count(*)`.as('rows'),
+      requests: sum('requests'),
+      approved: sum('approved'),
+      denied: sum('denied'),
+      expired: sum('expired'),
+      approvalTime: sum('approval_time'),
+      tokensIssued: sum('tokens_issued'),
+      tokensUsed: sum('tokens_used'),
+      tokensRevoked: sum('tokens_revoked'),
     })
-    .from(agents)
-    .leftJoin(
-      agentStatistics,
-      and(
-        eq(agentStatistics.agent, agents.number),
-        eq(agentStatistics.unit, unit),
-        gte(agentStatistics.bucket, from),
-      ),
-    )
-    .where(isAgentWithId(account, id))
-    .groupBy(agents.number);
-  const overdue = reader
+    .from(
+      sql`(
+        with asked as materialized (${selectAsked(account, id)})
+        ${sql.join(parts, sql` union all `)}
+      )`,
+    );
+  const overdueRequests = reader
     .select({ count: sql<number>`count(*)`.as('count') })
     .from(sql`${permissions} indexed by permissions_waiting`)
     .where(
@@ -123,16 +136,18 @@ export async function getAgentStatistics(
         and ${permissions.expiresAt} <= ${now} and ${permissions.agent} = ${agentNumberSql(account, id)}
         and ${permissions.createdAt} >= ${from * unitLength}`,
     );
-  const [[counts], [late]] = await reader.load([counters, overdue]);
-  if (!counts) throw notFound('agent');
-  const expired = counts.expired + (late?.count ?? 0);
+  const [[counts], [late]] = await reader.load([counters, overdueRequests]);
+  if (!counts?.rows) throw notFound('agent');
+  const open = counts.requests - counts.approved - counts.denied - counts.expired;
+  // Requests beyond the tail are overdue, but not in the figures.
+  const overdue = Math.min(late?.count ?? 0, open);
   return {
     period,
     total_requests: counts.requests,
     approved_requests: counts.approved,
     denied_requests: counts.denied,
-    pending_requests: counts.requests - counts.approved - counts.denied - expired,
-    expired_requests: expired,
+    pending_requests: open - overdue,
+    expired_requests: counts.expired + overdue,
     tokens_issued: counts.tokensIssued,
     tokens_used: counts.tokensUsed,
     tokens_revoked: counts.tokensRevoked,
@@ -152,8 +167,37 @@ export function parsePeriod(period: string, now: number) {
     : ({ unit: 'hour', unitLength: HOUR, from: Math.floor(now / HOUR) - count } as const);
 }
 
-function sum(column: AnySQLiteColumn) {
-  return sql<number>`coalesce(sum(${column}), 0)`.as(column.name);
+/**
+ * Selects the agent, and the position in the log up to which its entries are counted; NULL if all
+ * are.
+ */
+function selectAsked(account: number, id: Id<'agent'>): SQL {
+  return sql`
+    select ${agents.number} as number,
+      iif(${trees.countDueAt} is null, null, ${account} * ${LOG_SPAN_SQL} + ${trees.counted}) as counted_to
+    from ${agents} left join ${trees} on ${trees.account} = ${account}
+    where ${isAgentWithId(account, id)}`;
+}
+
+/** Selects what is counted of the agent since a day or an hour. Hours that are folded are days. */
+function selectBuckets(unit: 'day' | 'hour', from: number): SQL {
+  return sql`
+    select ${counterColumns} from asked cross join agent_statistics as counted
+    where counted.agent = asked.number and unit = ${codeOf(STATISTICS_UNITS, unit)} and bucket >= ${from}`;
+}
+
+/** Selects the entries of the agent that are not counted yet, up to {@link MAX_TAIL}. */
+function selectTail(): SQL {
+  const events = sql.raw(STORED_EVENTS.keys().toArray().join());
+  return sql`
+    select ${countedColumns}
+    from asked cross join audit_entries as entry indexed by audit_by_agent
+    where entry.agent = asked.number and event in (${events})
+      and pos > asked.counted_to and pos <= asked.counted_to + ${MAX_TAIL}`;
+}
+
+function sum(counter: string) {
+  return sql<number>`coalesce(sum(${sql.raw(counter)}), 0)`.as(counter);
 }
 
 export const getAgentStatisticsRoute = new Hono().get(

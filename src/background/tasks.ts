@@ -1,3 +1,4 @@
+import { statisticsTasks } from '../agents/statistics/tasks';
 import { treeTasks } from '../audit/tasks';
 import { signErasure } from '../audit/tree/erasure-note';
 import { openSigner } from '../audit/tree/signer';
@@ -16,6 +17,7 @@ import type { Task } from '../task';
 export const TASKS: readonly Task[] = [
   ...permissionTasks,
   ...treeTasks,
+  ...statisticsTasks,
   ...channelTasks,
   ...webhookTasks,
   ...erasureTasks((env) => {

@@ -72,6 +72,7 @@ import { oidcRoutes } from './sign-in/oidc/routes';
 import { signInRoutes } from './sign-in/sign-in';
 import { linkRoutes } from './slack/link';
 import { unlinkRoutes } from './slack/links';
+import { resume, showStop, stop } from './stop/stop';
 import { sendAgain, showDelivery } from './webhooks/delivery';
 import {
   removeWebhook,
@@ -95,8 +96,8 @@ const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 const SHOWS_ONLY = { showsOnly: true };
 
 /**
- * For changes that outlive the session: credentials, invitations, who may do what, and the secrets
- * of receivers.
+ * For changes that outlive the session: credentials, invitations, who may do what, the secrets of
+ * receivers, and the end of a stop.
  */
 const RECENT = { needsRecentSignIn: true };
 
@@ -245,6 +246,9 @@ export const pages = new Hono<AppEnv>()
   .post('/console/me/tokens/:id/delete', consoleAccess(null), deleteOwnToken)
   .post('/console/me/sessions/:id/end', consoleAccess(null), endOwnSession)
   .get('/console/csrf-token', consoleAccess(null), sendCsrfToken)
+  .get('/console/stop', consoleAccess(null), showStop)
+  .post('/console/stop', consoleAccess(null), stop)
+  .post('/console/resume', consoleAccess('account:write', undefined, RECENT), resume)
   .post('/console/sign-out', consoleAccess(null), signOut)
   .get('/console/policies', consoleAccess('policies:read', preloadSimulation), showPolicies)
   .get('/console/policies/new', consoleAccess(WRITE_POLICIES, preloadSourceRequest), showNewPolicy)

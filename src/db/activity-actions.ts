@@ -35,6 +35,8 @@ export const ACTIVITY_ACTIONS = [
   'slack_user.unlinked',
   'notifications.updated',
   'passkey.counter_went_back',
+  'account.stopped',
+  'account.resumed',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];

@@ -43,6 +43,11 @@ export const accounts = sqliteTable(
     /** The setting of an enterprise account in days; null if the plan decides. */
     auditRetentionDays: integer('audit_retention_days'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    /** Since when the account is stopped; null if it is not, and then the next two are null. */
+    stoppedAt: integer('stopped_at'),
+    /** The member who stopped it; null for a user token of the account. */
+    stoppedBy: idColumn('member')('stopped_by'),
+    stopReason: text('stop_reason'),
     /**
      * The highest sequence that was ever erased from the log, and the latest `created_at` of an
      * erased entry: new entries get a higher sequence, and no earlier time. Both are 0 at first.
@@ -590,7 +595,8 @@ export const auditEntries = sqliteTable(
 /**
  * The Merkle tree over each account's log. The entries up to sequence `size` are sealed, which
  * means hashed into the tree: sequence n is leaf n − 1. R2 has the full tiles of 256 hashes; the
- * partial tiles, the frontier, are here.
+ * partial tiles, the frontier, are here. The row also has how far the log is counted, which does
+ * not depend on the tree.
  */
 export const trees = sqliteTable(
   'trees',
@@ -625,8 +631,15 @@ export const trees = sqliteTable(
      * the first. No two holds of a tree have the same time.
      */
     heldUntil: integer('held_until').notNull().default(0),
+    /** The sequence up to which the entries are in the statistics of their agents. */
+    counted: integer().notNull().default(0),
+    /** When to count next; null if there is nothing to count. */
+    countDueAt: integer('count_due_at'),
   },
-  (table) => [index('trees_due').on(table.dueAt).where(sql`due_at is not null`)],
+  (table) => [
+    index('trees_due').on(table.dueAt).where(sql`due_at is not null`),
+    index('trees_to_count').on(table.countDueAt).where(sql`count_due_at is not null`),
+  ],
 );
 
 export const ERASURE_REASONS = ['agent_deleted', 'retention'] as const;
@@ -689,8 +702,8 @@ export const activity = sqliteTable(
 export const STATISTICS_UNITS = ['day', 'hour'] as const;
 
 /**
- * Counters per agent and UTC day or hour. They are deleted by their age, whatever the retention of
- * audit entries.
+ * Counters per agent and UTC hour and, once the hours are folded, per UTC day: an event is in one of
+ * both. They are deleted by their age, whatever the retention of audit entries.
  */
 export const agentStatistics = sqliteTable(
   'agent_statistics',
@@ -871,6 +884,9 @@ export const ASKING_EVENTS: readonly DeliveryEvent[] = [
 /** The events that end a request. */
 export const END_EVENTS: readonly DeliveryEvent[] = ['permission.decided', 'permission.expired'];
 
+/** The events of accounts themselves. */
+export const ACCOUNT_EVENTS = ['account.stopped', 'account.resumed'] as const;
+
 /** The subjects of deliveries. The database stores places in this list: append, never reorder. */
 export const DELIVERY_EVENTS = [
   'audit.created',
@@ -881,12 +897,14 @@ export const DELIVERY_EVENTS = [
   'webhook.test',
   ...PERMISSION_EVENTS,
   'webhook.disabled',
+  ...ACCOUNT_EVENTS,
 ] as const;
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 /** The receivers of events: a URL of the account, or people, by a channel. */
 export const RECEIVER_KINDS = ['webhook', 'email', 'slack'] as const;
 
 export type PermissionEventType = (typeof PERMISSION_EVENTS)[number];
+export type AccountEventType = (typeof ACCOUNT_EVENTS)[number];
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
@@ -986,9 +1004,23 @@ export const webhookFeeds = sqliteTable(
     position: integer().notNull(),
     /** When deliveries have to be created; null if no event is pending. */
     dueAt: integer('due_at'),
+    /** The stops and resumes of the account that have no deliveries yet; null for none. */
+    accountEvents: text('account_events', { mode: 'json' }).$type<AccountEvent[]>(),
   },
   (table) => [index('webhook_feeds_due').on(table.dueAt).where(sql`due_at is not null`)],
 );
+
+/** A stop or resume of an account, until its deliveries are created. */
+export interface AccountEvent {
+  /** The id of its activity record. */
+  id: Id<'act'>;
+  event: AccountEventType;
+  at: number;
+  /** The member or the account that stopped or resumed it; `operator` for the operator. */
+  by: string;
+  /** Why it was stopped; null for a resume. */
+  reason: string | null;
+}
 
 /**
  * Files that completed or failed, in accounts with an active webhook, until their deliveries are

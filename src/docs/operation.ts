@@ -53,8 +53,8 @@ export function describeOperation(
 }
 
 /** Whether repeated requests get a stored answer: each caller has idempotency keys of its own. */
-function takesIdempotencyKey(method: string, { callers }: Description): boolean {
-  return method === 'post' && callers !== undefined;
+function takesIdempotencyKey(method: string, { callers, ignoresKey }: Description): boolean {
+  return method === 'post' && callers !== undefined && !ignoresKey;
 }
 
 function pathParameter(prefix: Prefix) {

@@ -16,7 +16,7 @@ import {
 import { SESSION_LIFETIME } from '../ledger/authority';
 import { isNotMoving, movingGuard } from '../ledger/hold';
 import { STORED_ANSWER_LIFETIME } from '../ledger/stored-answer';
-import { DAY, HOUR } from '../lib/time';
+import { DAY } from '../lib/time';
 import { smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
 import { deleteRows } from './delete-rows';
@@ -27,8 +27,6 @@ import { runErasure } from './run-erasure';
 const SLICE = 500;
 /** Days of statistics that are kept: more than the longest period that a client can request. */
 const DAYS_KEPT = 366;
-/** The same in hours. */
-const HOURS_KEPT = 722;
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 20;
 
@@ -74,17 +72,18 @@ export function deleteOldAnswers(database: Database, now: number): Promise<boole
   return runDeletions(database, [old], STORED_ANSWER_LIMIT);
 }
 
-/** Deletes statistics that are older than every period that a client can request. */
+/**
+ * Deletes statistics that are older than every period that a client can request. By then they are
+ * folded into days.
+ */
 export function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
-  const before = (unit: 'day' | 'hour', bucket: number) =>
-    deleteRows(agentStatistics, {
-      where: and(eq(agentStatistics.unit, unit), lt(agentStatistics.bucket, bucket)),
-      limit: SLICE,
-      index: 'agent_statistics_by_age',
-    });
-  const days = before('day', Math.floor(now / DAY) - DAYS_KEPT);
-  const hours = before('hour', Math.floor(now / HOUR) - HOURS_KEPT);
-  return runDeletions(database, [days, hours], SLICE);
+  const firstKept = Math.floor(now / DAY) - DAYS_KEPT;
+  const old = deleteRows(agentStatistics, {
+    where: and(eq(agentStatistics.unit, 'day'), lt(agentStatistics.bucket, firstKept)),
+    limit: SLICE,
+    index: 'agent_statistics_by_age',
+  });
+  return runDeletions(database, [old], SLICE);
 }
 
 /** Deletes counts of sent messages whose period is over. */

@@ -17,8 +17,8 @@ const ACCOUNTS = 50;
 /** Maximum erasure records that one slice deletes. Each may be several thousand bytes. */
 const RECORDS = 10;
 /**
- * Milliseconds until the next look at entries that cannot be erased yet: unsealed ones, or ones
- * that a file needs.
+ * Milliseconds until the next look at entries that cannot be erased yet: ones that are not sealed or
+ * not counted, or that a file needs.
  */
 const RETRY_DELAY = 5 * MINUTE;
 
@@ -53,10 +53,11 @@ interface AccountSlice {
  * Erases audit entries and activity records whose retention period is over, the oldest of each
  * account first.
  *
- * Entries that are not sealed yet (hashed into the log's Merkle tree), or that an export or report
- * in progress needs, are kept until then. A permission is erased with its last entry, unless it can
- * get further ones: then it is marked in `erase_at`, and erased with the last of these, or when its
- * token ends without one (see `erase-permissions.ts`).
+ * Entries that are not sealed (hashed into the log's Merkle tree) or not counted (for the statistics
+ * of agents) yet, or that an export or report in progress needs, are kept until then. A permission
+ * is erased with its last entry, unless it can get further ones: then it is marked in `erase_at`,
+ * and erased with the last of these, or when its token ends without one (see
+ * `erase-permissions.ts`).
  */
 export class RetentionErasure {
   /**
@@ -149,6 +150,13 @@ function oldestKept(now: number): SQL {
 }
 
 /**
+ * The position up to which all entries of the account in the row `accounts` are sealed and counted.
+ */
+const lastErasable = sql`(number * ${LOG_SPAN_SQL} + coalesce((
+  select min(trees.size, trees.counted) from trees where trees.account = accounts.number
+), 0))`;
+
+/**
  * The first bytes of the ids of a time, which sort before all of these ids and after those of
  * earlier times.
  */
@@ -163,7 +171,7 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
   return sql`
     with due as materialized (
       select number, id, number * ${LOG_SPAN_SQL} as start, ${oldestKept(now)} as kept_from,
-        number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+        ${lastErasable} as erasable
       from accounts indexed by accounts_retention_due
       where retention_due_at is not null and retention_due_at <= ${now - overdue} and ${isNotMoving(sql`number`)}
       order by retention_due_at limit ${literal(ACCOUNTS)}
@@ -177,7 +185,7 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
       ))
       from (
         select pos, created_at from audit_entries not indexed
-        where pos > due.start and pos <= due.sealed order by pos limit ${share}
+        where pos > due.start and pos <= due.erasable order by pos limit ${share}
       )
       where created_at < due.kept_from
     ) as part
@@ -200,7 +208,7 @@ function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: n
     select number, number * ${LOG_SPAN_SQL} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
       unhex(given.value ->> 3) as last_activity, given.value ->> 4 as signed,
       ${retentionPeriod} as kept_for, ${oldestKept(now)} as kept_from,
-      number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+      ${lastErasable} as erasable
     from json_each(${JSON.stringify(rows)}) as given cross join accounts
     where number = given.value ->> 0
       and coalesce(given.value ->> 2 < ${oldestKept(now)}, true)
@@ -272,7 +280,7 @@ function reschedule(slice: SQL, now: number): SQL {
     from (
       select slice.*,
         coalesce((
-          select ${dueAt(sql`created_at < kept_from and pos <= sealed`)} from audit_entries not indexed
+          select ${dueAt(sql`created_at < kept_from and pos <= erasable`)} from audit_entries not indexed
           where pos > coalesce(last, start) and pos < start + ${LOG_SPAN_SQL} order by pos limit 1
         ), ${never}) as next_entry,
         coalesce((

@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import { createMiddleware } from 'hono/factory';
 import type { Query, Reader } from '../db/database';
-import { Problem } from '../errors';
+import { Problem, type ProblemCode } from '../errors';
 import {
   authenticate,
   bearerCredential,
@@ -9,6 +9,7 @@ import {
   isWellFormed,
 } from '../identity/authentication';
 import type { CallerSql, PreloadQueries } from '../identity/credentials';
+import { requireNotStopped } from '../ledger/stop';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import type { LogFields } from '../lib/log';
 import type {
@@ -86,29 +87,60 @@ export const ACCESS_PROBLEMS = [
 ] as const;
 const USER_PROBLEMS = [...ACCESS_PROBLEMS, 'insufficient_scope'] as const;
 
-/** Admits user tokens and JWTs that have the scope, and sets `c.var.context` to a `UserContext`. */
-export function userAccess<Q extends NamedQueries>(scope: Scope, preload?: Preload<Q>) {
+/**
+ * Admits user tokens and JWTs that have the scope, or one of several, and sets `c.var.context` to a
+ * `UserContext`.
+ */
+export function userAccess<Q extends NamedQueries>(
+  scope: Scope | readonly Scope[],
+  preload?: Preload<Q>,
+  rule: AccessRule = {},
+) {
+  const scopes = [scope].flat();
   return withDescription(
-    accountAccess((principal) => requireUser(principal, scope), preload),
-    { callers: [{ credential: 'userToken', scope }], problems: USER_PROBLEMS },
+    accountAccess((principal) => requireUser(principal, ...scopes), preload, rule),
+    {
+      callers: scopes.map((each) => ({ credential: 'userToken', scope: each })),
+      problems: USER_PROBLEMS,
+      ignoresKey: rule.ignoresKey,
+    },
   );
 }
 
+/** The further conditions of an operation. */
+interface AccessRule {
+  /** Whether it ignores the header `Idempotency-Key`, because it is idempotent itself. */
+  ignoresKey?: boolean;
+  /**
+   * Whether a stopped account refuses the operation. Its stored answers are then not replayed: the
+   * handler refuses the request after the checks of the body.
+   */
+  heedsStop?: boolean;
+}
+
 /** Admits agent keys, and sets `c.var.context` to an `AgentContext`. */
-export function agentAccess<Q extends NamedQueries>(preload?: Preload<Q>) {
-  return withDescription(accountAccess(requireAgent, preload), {
+export function agentAccess<Q extends NamedQueries>(preload?: Preload<Q>, rule: AccessRule = {}) {
+  return withDescription(accountAccess(requireAgent, preload, rule), {
     callers: [{ credential: 'agentKey' }],
-    problems: ACCESS_PROBLEMS,
+    problems: withStop(ACCESS_PROBLEMS, rule),
   });
 }
 
 /** Admits agent keys, and user tokens and JWTs that have the scope. Sets `c.var.context`. */
-export function sharedAccess<Q extends NamedQueries>(scope: Scope, preload?: Preload<Q>) {
+export function sharedAccess<Q extends NamedQueries>(
+  scope: Scope,
+  preload?: Preload<Q>,
+  rule: AccessRule = {},
+) {
   const authorize = (principal: Principal) => requireAgentOrUser(principal, scope);
-  return withDescription(accountAccess<Principal, Q>(authorize, preload), {
+  return withDescription(accountAccess<Principal, Q>(authorize, preload, rule), {
     callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
-    problems: USER_PROBLEMS,
+    problems: withStop(USER_PROBLEMS, rule),
   });
+}
+
+function withStop(problems: readonly ProblemCode[], { heedsStop }: AccessRule) {
+  return heedsStop ? [...problems, 'account_stopped' as const] : problems;
 }
 
 /**
@@ -128,13 +160,14 @@ export function anyAccess<Q extends NamedQueries>(preload?: Preload<Q>) {
 function accountAccess<P extends Principal, Q extends NamedQueries>(
   authorize: (principal: Principal) => P,
   preload: Preload<Q> | undefined,
+  { heedsStop = false, ignoresKey = false }: AccessRule = {},
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
     const credential = await bearerCredential(c);
     // A malformed credential fails below without a database query, and counts against the client's
     // network.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const key = await idempotencyKey(c);
+    const key = ignoresKey ? null : await idempotencyKey(c);
     const request = { credential, key };
     const { stored, loaded, ...caller } = await authenticateRequest(c, request, preload);
     const answers = key && requestAnswers(c, callerKey(caller.principal, key));
@@ -146,11 +179,20 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
     const authenticateAgain = async (preload?: Preload<Q>) => {
       const again = await authenticateRequest(c, request, preload, false);
       authorize(again.principal);
+      principal.account.isStopped = again.principal.account.isStopped;
       return again;
     };
-    const findConcurrentAnswer = async () => (await authenticateAgain()).stored;
-    const replayed = await replayAnswer(c, answers, stored, findConcurrentAnswer);
-    if (replayed) return replayed;
+    const findConcurrentAnswer = async () => {
+      const again = await authenticateAgain();
+      if (heedsStop) requireNotStopped(principal.account);
+      return again.stored;
+    };
+    if (!ignoresKey) {
+      const isStopped = heedsStop && principal.account.isStopped;
+      const replayable = isStopped ? undefined : stored;
+      const replayed = await replayAnswer(c, answers, replayable, findConcurrentAnswer);
+      if (replayed) return replayed;
+    }
     c.set('context', { ...context, principal });
     c.set('authenticateAgain', async () => {
       await authenticateAgain();
@@ -220,18 +262,19 @@ export function requireAgent(principal: Principal): AgentPrincipal {
 }
 
 /**
- * @throws Problem `wrong_credential` for an agent; `insufficient_scope` for a user without the
- *   scope
+ * @throws Problem `wrong_credential` for an agent; `insufficient_scope` for a user with none of the
+ *   scopes
  */
-export function requireUser(principal: Principal, scope: Scope): UserPrincipal {
+export function requireUser(principal: Principal, ...scopes: readonly Scope[]): UserPrincipal {
   if (principal.kind !== 'user') {
     throw new Problem('wrong_credential', 'This endpoint requires a user token, not an agent key.');
   }
-  if (!principal.scopes.includes(scope)) {
+  if (!scopes.some((scope) => principal.scopes.includes(scope))) {
     const lacking = principal.member
       ? `user token, or your role \`${principal.member.role}\`,`
       : 'user token';
-    throw new Problem('insufficient_scope', `The ${lacking} lacks the scope \`${scope}\`.`);
+    const needed = scopes.map((scope) => `\`${scope}\``).join(' or ');
+    throw new Problem('insufficient_scope', `The ${lacking} lacks the scope ${needed}.`);
   }
   return principal;
 }

@@ -45,6 +45,8 @@ export interface AccountRef {
   plan: Plan;
   /** The account's own setting; null if the plan decides. */
   auditRetentionDays: number | null;
+  /** Whether it was stopped when the caller was last authenticated: see `ledger/stop.ts`. */
+  isStopped: boolean;
 }
 
 /** The member of a request, with the role by which it was authorized. */

@@ -67,6 +67,8 @@ export interface Description {
   query?: () => z.ZodType;
   body?: { schema: () => z.ZodType; mayBeForm: boolean };
   problems?: readonly ProblemCode[];
+  /** Whether it ignores the header `Idempotency-Key`. */
+  ignoresKey?: boolean | undefined;
 }
 
 const DESCRIPTION = Symbol('description of an operation');

@@ -68,6 +68,7 @@ export const accountColumns = {
   plan: accounts.plan,
   auditRetentionDays: accounts.auditRetentionDays,
   accountIsActive: aliased(accounts.isActive, 'account_is_active'),
+  accountStoppedAt: aliased(accounts.stoppedAt, 'account_stopped_at'),
   accountIsArriving: isArriving.mapWith(Boolean).as('account_is_arriving'),
 };
 
@@ -201,7 +202,8 @@ export function activeAccount(row: AccountRow): AccountRef {
     );
   }
   const { plan, auditRetentionDays } = row;
-  return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };
+  const isStopped = row.accountStoppedAt !== null;
+  return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays, isStopped };
 }
 
 /** A row with the columns {@link memberColumns}. */

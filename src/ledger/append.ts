@@ -24,7 +24,7 @@ export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
  * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1;
  * `previous_rank` is that of the entry before about the same permission, null for the first.
  */
-export function draftRows(entries: readonly Entry[]): SQL {
+function draftRows(entries: readonly Entry[]): SQL {
   const ranks = new Map<number, number>();
   const previousRanks = new Map<string, number>();
   const rows = entries.map((entry) => {

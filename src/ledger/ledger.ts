@@ -13,20 +13,13 @@ import type * as schema from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
-import {
-  appendEntries,
-  draftRows,
-  roomGuards,
-  TransitionLost,
-  transitionGuard,
-  writerGuard,
-} from './append';
+import { appendEntries, roomGuards, TransitionLost, transitionGuard, writerGuard } from './append';
 import { type Authority, credentialGuard } from './authority';
-import { countEvents } from './count-events';
 import type { Entry } from './entry';
 import { type Guard, guardStatement } from './guard';
 import { type Accounts, holdGuard } from './hold';
 import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
+import { stopGuards } from './stop';
 import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
 type Schema = typeof schema;
@@ -180,14 +173,13 @@ export class Ledger {
   }
 
   /**
-   * Commits a state change with its audit entries and statistics, and marks the accounts for
-   * background work.
+   * Commits a state change with its audit entries, and marks the accounts for background work.
    *
    * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
    * @returns the results of the changes and of the reads; null if nothing was written, because a
    *   change did not match its permission, or the agent was deleted
-   * @throws AccountHeld, AnsweredBefore, CredentialEnded, LogFull, the error of a guard, or
-   *   ConstraintError; nothing was written
+   * @throws AccountHeld, AnsweredBefore, CredentialEnded, AccountStopped, LogFull, the error of a
+   *   guard, or ConstraintError; nothing was written
    */
   async commit<const C extends Batch, const Q extends readonly Query[] = []>({
     guards = [],
@@ -204,11 +196,11 @@ export class Ledger {
           ...this.holdGuards(entries.map(({ account }) => account)),
           ...guards,
           ...this.writerGuards(entries),
+          ...stopGuards(entries),
           ...roomGuards(entries),
           build.run(appendEntries(entries)),
           ...statements,
           transitionGuard(entries),
-          build.run(countEvents(draftRows(entries))),
           markTrees(build, entries),
           markRetention(build, accountsOf(entries), entries[0].at),
           markFeeds(build, entries),

@@ -8,7 +8,7 @@ import { DAY } from '../lib/time';
 import type { Entry } from './entry';
 
 // A mark is a due time in the database, by which background tasks find an account with work to do:
-// entries to deliver, to seal or to erase.
+// entries to deliver, to seal, to count or to erase.
 
 /** The numbers of the accounts of some entries, as an SQL subquery with the column `value`. */
 export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): SQL {
@@ -32,8 +32,8 @@ export function markFeeds(
 }
 
 /**
- * Marks the trees of accounts as due: they have entries to seal. Writes nothing for one that is due
- * by then anyway.
+ * Marks the trees of accounts as due: they have entries to seal, and to count for the statistics of
+ * agents. Writes nothing for one that is due by then anyway.
  */
 export function markTrees(
   build: DrizzleD1Database,
@@ -41,9 +41,12 @@ export function markTrees(
 ): Statement {
   const dueAt = Math.max(...entries.map(({ at }) => at));
   return build.run(sql`
-    insert into trees (account, due_at) select value, ${dueAt} from ${accountsOf(entries)} where true
-    on conflict (account) do update set due_at = excluded.due_at
-    where trees.due_at is null or trees.due_at > excluded.due_at`);
+    insert into trees (account, due_at, count_due_at)
+    select value, ${dueAt}, ${dueAt} from ${accountsOf(entries)} where true
+    on conflict (account) do update set
+      due_at = min(coalesce(trees.due_at, excluded.due_at), excluded.due_at),
+      count_due_at = coalesce(trees.count_due_at, excluded.count_due_at)
+    where trees.due_at is null or trees.due_at > excluded.due_at or trees.count_due_at is null`);
 }
 
 /**

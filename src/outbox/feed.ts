@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core';
 import { codeOf } from '../db/columns';
 import type { Statement } from '../db/database';
 import {
+  type AccountEvent,
   accounts,
   auditEntries,
   DELIVERY_EVENTS,
@@ -19,8 +20,8 @@ import { type Id, idBytes } from '../lib/typeid';
 
 // An account with an active webhook has a feed: the position in its log (account number × 2³² +
 // sequence) up to which deliveries have been created. The ledger marks the feed as due when it
-// appends entries; this module marks it when an export or a report has completed or failed, and
-// when a review is escalated.
+// appends entries; this module marks it when an export or a report has completed or failed, when a
+// review is escalated, and when the account is stopped or resumed.
 
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFETIME = 30 * DAY;
@@ -95,6 +96,26 @@ export function recordEscalation(
     write.insert(permissionEvents).select(event).onConflictDoNothing(),
     markFeed(write, account, now),
   ];
+}
+
+/**
+ * Returns the statement that records a stop or resume of an account as an event, and marks its feed
+ * as due. It does nothing for an account without a feed.
+ */
+export function recordAccountEvent(
+  write: Pick<InternalWriter, 'update'>,
+  account: number,
+  event: AccountEvent,
+) {
+  const events = sql`coalesce(${webhookFeeds.accountEvents}, '[]')`;
+  return write
+    .update(webhookFeeds)
+    .set({
+      accountEvents: sql`json_insert(${events}, '$[#]', json(${JSON.stringify(event)}))`,
+      dueAt: sql`coalesce(${webhookFeeds.dueAt}, ${event.at})`,
+    })
+    .where(eq(webhookFeeds.account, account))
+    .returning({ account: webhookFeeds.account });
 }
 
 /**
@@ -173,7 +194,7 @@ export function openFeed(
     write
       .insert(webhookFeeds)
       .select(
-        sql`select ${account}, ${newestPosition(account)}, null where exists (${activeWebhook(account)})`,
+        sql`select ${account}, ${newestPosition(account)}, null, null where exists (${activeWebhook(account)})`,
       )
       .onConflictDoNothing(),
   ];

@@ -38,6 +38,7 @@ export const approvePermissionRoute = new Hono().post(
     pathId: 'perm',
     problems: [
       'not_pending',
+      'account_stopped',
       'person_required',
       'not_a_reviewer',
       'self_approval',

@@ -44,10 +44,10 @@ const MAX_TRIES = 20;
  * Concurrent votes are stored one after the other. The transaction that stores the deciding
  * approval counts only approvals of people who are still reviewers.
  * @returns the permission, still pending if more approvals are needed
- * @throws Problem `not_found`, `not_pending`, `person_required`, `not_a_reviewer`, `self_approval`,
- *   `already_voted`, `passkey_required`, `scope_widened`, `invalid_assertion`, in this order;
- *   `conflict` for too many votes, or as {@link readGenuine}; `unavailable` if the review keeps
- *   changing
+ * @throws Problem `not_found`, `not_pending`, `account_stopped` (approvals), `person_required`,
+ *   `not_a_reviewer`, `self_approval`, `already_voted`, `passkey_required`, `scope_widened`,
+ *   `invalid_assertion`, in this order; `conflict` for too many votes, or as {@link readGenuine};
+ *   `unavailable` if the review keeps changing
  */
 export async function decidePermission(
   context: DecidingContext,

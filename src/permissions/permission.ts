@@ -74,7 +74,8 @@ export const TokenSummary = lazy(() =>
       uses: countField,
       expires_at: timeField,
       value: z.string().optional().meta({
-        description: 'The token itself, a JWT: only for its agent, while it is active.',
+        description:
+          'The token itself, a JWT: only for its agent, while it is active and the account is not stopped.',
       }),
     })
     .meta({ id: 'TokenSummary', description: 'The token of an approved permission.' }),

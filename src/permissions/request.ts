@@ -13,6 +13,7 @@ import { appendedSequence } from '../ledger/append';
 import { CredentialEnded } from '../ledger/authority';
 import type { Entry } from '../ledger/entry';
 import type { Guard } from '../ledger/guard';
+import { requireNotStopped } from '../ledger/stop';
 import { equalJson } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
@@ -107,9 +108,9 @@ interface RequestPermissionContext extends AgentContext {
  * If the agent has already sent the same request under the same external id, returns that
  * permission as it is now, and writes nothing. If several such requests come at the same time, one
  * creates the permission and the others return it.
- * @throws Problem `conflict` if the agent or the account has the maximum number of pending
- *   requests, or the log is full; `external_id_conflict` if another request of the agent has the
- *   external id
+ * @throws Problem `account_stopped`; `conflict` if the agent or the account has the maximum number
+ *   of pending requests, or the log is full; `external_id_conflict` if another request of the agent
+ *   has the external id
  */
 export async function requestPermission(
   context: RequestPermissionContext,
@@ -117,6 +118,7 @@ export async function requestPermission(
 ): Promise<{ permission: Permission; isNew: boolean }> {
   const { principal, reader, runtime, ledger, findExisting } = context;
   const { account, agent } = principal;
+  requireNotStopped(account);
   const now = runtime.now();
   const { action, resource, scope, external_id: externalId } = input;
   const columns = await describeAct(input);
@@ -196,6 +198,7 @@ export async function requestPermission(
     // A concurrent request with this external id came first. It may have taken the last place, or
     // its account may have moved to another shard.
     const first = await findExisting();
+    requireNotStopped(account);
     if (first) return showExisting(first);
     if (isTaken) throw unavailable();
     throw error;
@@ -372,7 +375,7 @@ export const requestPermissionRoute = new Hono().post(
     success: { ...created(Permission), mayExist: true },
     problems: ['conflict', 'external_id_conflict'],
   }),
-  agentAccess(preloadRequest),
+  agentAccess(preloadRequest, { heedsStop: true }),
   noQuery(),
   body(PermissionRequest),
   async (c) => {

@@ -48,6 +48,7 @@ describe('an operator', () => {
       plan: 'free',
       audit_retention_days: 7,
       is_active: true,
+      stopped: null,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
       token: {
@@ -208,6 +209,7 @@ describe('an operator', () => {
         'plan',
         'audit_retention_days',
         'is_active',
+        'stopped',
         'created_at',
         'updated_at',
       ],

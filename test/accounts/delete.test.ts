@@ -4,6 +4,7 @@ import { WEBHOOK_EVENTS } from '../../src/receivers/webhooks/webhook';
 import { CONTENTS } from '../support/life';
 import { makeMember } from '../support/members';
 import { addReview } from '../support/reviews';
+import { countSlice } from '../support/statistics';
 import { countRows, emptyTables } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
 import { type TestAccount, World } from '../support/world';
@@ -105,6 +106,7 @@ it('the sweep erases every row and every file of a deleted account', async () =>
   const { account, download } = await makeLife(world);
   await world.must(200, 'GET', download);
   await addRowsOfChannels();
+  await countSlice(world);
   const lived = await countRows(env.DB);
   const untouched = Object.keys(lived).filter((table) => lived[table] === before[table]);
   // Accounts with an identity provider are tested in oidc.test.ts.

@@ -156,7 +156,7 @@ it('the sweep erases the entries and settled permissions of deleted agents only 
     outage.arm(null);
     await env.DB.prepare('update trees set due_at = null').run();
     await world.sweep();
-    expect(outage.calls).toBeLessThan(30);
+    expect(outage.calls).toBeLessThan(35);
   }
   const { audit_entries, permissions, pending_permissions, erasures } = await countRows(env.DB);
   // What is pending counts against the account's quota, so it does not wait.

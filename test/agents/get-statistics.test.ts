@@ -248,6 +248,7 @@ it('each agent has counts of its own, which outlast the retention of the log', a
 it('the hourly cron keeps the counters that a period can include, and deletes older ones', async () => {
   const { world, agent } = await makeAgent();
   await agent.request();
+  await world.sweep();
   const clear = () => runCron(SCHEDULES.every_hour, world.env, world.runtime);
   world.advance(720 * HOUR);
   await clear();

@@ -252,10 +252,11 @@ describe('the log line of a cron task', () => {
     await world.sweep();
     const line = { event: 'cron', cron: '* * * * *', shard: '00', outcome: 'done', slices: 1 };
     const cost = { duration_ms: 0, d1_trips: expect.any(Number) };
-    // The expiry adds an entry to the log, so the log is sealed as well.
+    // The expiry adds an entry to the log, so the log is sealed and counted as well.
     expect(log.entries).toMatchObject([
       { ...line, task: 'expire_permissions', ...cost },
       { ...line, task: 'seal_trees', ...cost },
+      { ...line, task: 'count_logs', ...cost },
     ]);
     expect(log.entries[0].rows_written).toBeGreaterThan(0);
   });

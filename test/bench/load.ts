@@ -62,30 +62,36 @@ function loadTenant(database: DatabaseSync, tenant: Tenant, history: History): L
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** How many buckets of each unit the service keeps. */
+/** How many days of statistics the service keeps, and how many of them by the hour. */
 const DAYS_KEPT = 366;
-const HOURS_KEPT = 722;
+const DAYS_IN_HOURS = 31;
 
-function insertStatistics(database: DatabaseSync, { agentNumbers, history }: LoadedTenant): void {
+/** Inserts the statistics, as if all entries were counted, and old hours folded into days. */
+function insertStatistics(database: DatabaseSync, tenant: LoadedTenant): void {
+  const { agentNumbers, history, number: account } = tenant;
   const insert = database.prepare(
     'insert into agent_statistics values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
-  const now = history.time.at(-1) as number;
-  for (const [unit, length, kept] of [
-    [0, DAY, DAYS_KEPT],
-    [1, HOUR, HOURS_KEPT],
+  const today = Math.floor((history.time.at(-1) as number) / DAY);
+  const firstInHours = today - DAYS_IN_HOURS + 1;
+  for (const [unit, length, first, end] of [
+    [0, DAY, today - DAYS_KEPT + 1, firstInHours],
+    [1, HOUR, 24 * firstInHours, Number.POSITIVE_INFINITY],
   ] as const) {
-    for (const [agent, buckets] of countHistory(
-      history,
-      length,
-      Math.floor(now / length) - kept + 1,
-    )) {
+    for (const [agent, buckets] of countHistory(history, length, first)) {
       const number = agentNumbers[agent];
       if (number === undefined) continue;
       for (const [bucket, counters] of buckets)
-        insert.run(number, unit, bucket, ...Object.values(counters));
+        if (bucket < end) insert.run(number, unit, bucket, ...Object.values(counters));
     }
   }
+  database
+    .prepare(
+      `insert into trees (account, counted)
+       select ?1, max(pos) % ${LOG_SPAN} from audit_entries where pos > ?1 * ${LOG_SPAN} and pos < (?1 + 1) * ${LOG_SPAN}
+       on conflict (account) do update set counted = excluded.counted`,
+    )
+    .run(account);
 }
 
 function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {

@@ -3,7 +3,7 @@ import { startService } from '../support/local/service.ts';
 import type { Report } from './report.ts';
 import { enterprise, setScene } from './scene.ts';
 
-const MAX_WRITTEN_BY_ENTRY = 7;
+const MAX_WRITTEN_BY_ENTRY = 5;
 
 type Permission = { id: string; token: { id: string; value?: string } | null };
 

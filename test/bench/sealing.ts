@@ -58,7 +58,7 @@ const LOAD = `
     select n.value * ${LOG_SPAN} + entries.value, n.value, randomblob(16), 0, 'email.send', 0, '::1', 'bench',
       '{"action":"email.send","resource":"mailbox:support"}', randomblob(22)
     from n, (select value from n where value <= ${ENTRIES}) as entries;
-  insert into trees (account, due_at) select value, 0 from n;
+  insert into trees (account, due_at, counted) select value, 0, ${ENTRIES} from n;
   pragma wal_checkpoint(truncate)`;
 
 function use<T>(state: string, work: (database: DatabaseSync) => T): T {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { changeAccount, read } from './load/account.ts';
+import { changeAccount, read, stopForAMoment } from './load/account.ts';
 import type { Actor } from './load/actor.ts';
 import { changeAgents } from './load/agents.ts';
 import { orderFile } from './load/files.ts';
@@ -20,6 +20,7 @@ const ACTIONS: [weight: number, action: Action][] = [
   [5, changeWebhooks],
   [3, orderFile],
   [1, changeAccount],
+  [1, stopForAMoment],
   [5, read],
 ];
 /** Each action as many times as its weight. */

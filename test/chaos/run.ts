@@ -15,6 +15,7 @@ import { checkIdentities, checkPeople } from './checks/people.ts';
 import { missingTools } from './checks/reports.ts';
 import { checkRest } from './checks/rest.ts';
 import { checkState } from './checks/state.ts';
+import { checkStops, recordStops } from './checks/stops.ts';
 import { checkSealed, checkTree } from './checks/tree.ts';
 import { checkWebhooks } from './checks/webhooks.ts';
 import { Client, type Credential, counts } from './client.ts';
@@ -76,6 +77,7 @@ const tell = (text: string) =>
 const folder = mkdtempSync(join(tmpdir(), 'countersign-chaos-'));
 const state = copyProject(folder);
 await prepareState(state, DATABASES, folder);
+recordStops(state);
 const signOn = await SignOn.start();
 appendFileSync(join(state, 'variables.env'), signOn.variables);
 const service = new Service(state, await freePort(), folder);
@@ -270,6 +272,7 @@ async function judge(all: Memory[]): Promise<void> {
       const entries = shown.get(memory) ?? [];
       checkLog(findings, memory, account);
       checkState(findings, memory, account);
+      checkStops(findings, stored, memory, account);
       checkSealed(findings, account);
       checkEntries(findings, memory, account, entries);
       checkWebhooks(findings, memory, account, entries, receiver);
@@ -287,7 +290,7 @@ async function judge(all: Memory[]): Promise<void> {
     tell(
       [
         `${counts.requests} requests (${counts.refused} refused, ${counts.lost} lost, ${counts.replays} replayed)`,
-        `${service.kills} kills, ${moves} moves`,
+        `${service.kills} kills, ${moves} moves, ${stored.count('select count(*) from _stops')} stops and resumes`,
         `${memories.length} accounts, ${gone.length} deleted`,
         `${sum(({ entries }) => entries.length)} entries, ${sum(({ erased }) => erased.length)} records of erasures`,
         `${memories.reduce((total, { files }) => total + files.length, 0)} files requested, ${files.length} downloaded, ${compared} compared`,

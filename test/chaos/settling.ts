@@ -17,6 +17,7 @@ const DUE: Record<string, string> = {
     'select count(*) as due from permissions where token_status = 0 and token_uses = 0 and token_expires_at <= ?1',
   // Heads are stored in the bucket once an hour, so `published_size` does not count.
   trees: 'select count(*) as due from trees where due_at <= ?1',
+  'logs to count': 'select count(*) as due from trees where count_due_at <= ?1',
   erasures: 'select count(*) as due from erasures where ?1 > 0',
   moves: 'select count(*) as due from moves where ?1 > 0',
   retention: 'select count(*) as due from accounts where retention_due_at <= ?1 + 600000',

@@ -100,6 +100,17 @@ export class Stored {
     );
   }
 
+  /** The stops and resumes of an account on all shards, in their order. */
+  stops(id: string): { isStopped: boolean; sequence: number }[] {
+    return this.all('select account, is_stopped, sequence, at from _stops')
+      .filter(({ account }) => idOf('user', account) === id)
+      .sort((a, b) => Number(a.sequence) - Number(b.sequence) || Number(a.at) - Number(b.at))
+      .map(({ is_stopped, sequence }) => ({
+        isStopped: is_stopped === 1,
+        sequence: Number(sequence),
+      }));
+  }
+
   /** The ids of all accounts; an account that is on two shards comes twice. */
   accounts(): string[] {
     return this.all('select id from accounts').map(({ id }) => idOf('user', id));

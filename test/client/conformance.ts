@@ -153,6 +153,35 @@ export function describeGuard(name: string, subject: Subject): void {
       expect(scene.runs).toEqual([]);
     });
 
+    it('does not run while the account is stopped, and finds its request again afterwards', async () => {
+      const scene = await stage();
+      const stop = () => scene.account.must(200, 'POST', '/v1/me/stop', {});
+      const resume = () => scene.account.must(200, 'POST', '/v1/me/resume', {});
+      const call = () => scene.call(scene.start(), { mode: 'suspend' });
+      await stop();
+      expect(await call()).toBe('account_stopped');
+      await resume();
+      expect(await call()).toBe('permission_pending');
+      await scene.decide('approve');
+      await stop();
+      expect(await call()).toBe('account_stopped');
+      await resume();
+      expect(await call()).toBe('done');
+      await scene.checkRuns();
+      expect(scene.runs).toHaveLength(1);
+    });
+
+    it('does not run when the account is stopped while it waits, right after the approval', async () => {
+      const scene = await stage();
+      scene.world.whileAsleep = async () => {
+        if (!(await scene.waiting())) return;
+        await scene.decide('approve');
+        await scene.account.must(200, 'POST', '/v1/me/stop', {});
+      };
+      expect(await scene.call(scene.start())).toBe('account_stopped');
+      expect(scene.runs).toEqual([]);
+    });
+
     it('runs in another process when the decision comes after 30 hours', async () => {
       const scene = await stage();
       expect(await scene.call(scene.start(), { mode: 'suspend' })).toBe('permission_pending');

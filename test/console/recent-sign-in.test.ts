@@ -23,6 +23,7 @@ const NEED_RECENT = [
   'POST /console/members/:id/invitation',
   'POST /console/members/:id/remove',
   'POST /console/members/:id/status',
+  'POST /console/resume',
   'POST /console/webhooks',
   'POST /console/webhooks/:id/rotate-secret',
 ];
@@ -56,6 +57,7 @@ const NEED_NONE = [
   'POST /console/policies/new',
   'POST /console/reports',
   'POST /console/sign-out',
+  'POST /console/stop',
   'POST /console/webhooks/:id/delete',
   'POST /console/webhooks/:id/deliveries/:delivery_id/redeliver',
   'POST /console/webhooks/:id/edit',

@@ -118,7 +118,13 @@ it('the guide API lists every reason for which a token cannot be used', () => {
 });
 
 it('the guide MCP lists every tool with who may call it', () => {
-  const account = { number: 1, id: 'user_x', plan: 'pro', auditRetentionDays: null } as const;
+  const account = {
+    number: 1,
+    id: 'user_x',
+    plan: 'pro',
+    auditRetentionDays: null,
+    isStopped: false,
+  } as const;
   const agent = {
     kind: 'agent',
     shard: '00',

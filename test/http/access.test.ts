@@ -46,10 +46,12 @@ const ALSO_NEEDED: Record<string, string[]> = {
   ],
 };
 
-/** Who may call a route, its scope, and a function that calls it. */
+/** Who may call a route, its scopes, of which one is enough, and a function that calls it. */
 function about(route: string) {
   const allowed = rules[route] ?? [];
-  const scope = allowed.find((who) => who.startsWith('user:'))?.slice('user:'.length);
+  const scopes = allowed
+    .filter((who) => who.startsWith('user:'))
+    .map((who) => who.slice('user:'.length));
   const call = async (scene: Scene, token?: string) => {
     const { method, path, body } = aim(route, scene);
     const answer = await scene.world.call(method, path, {
@@ -60,7 +62,7 @@ function about(route: string) {
     requestLine(log, method, route.split(' ')[1] ?? '', answer);
     return answer;
   };
-  return { allowed, scope, call };
+  return { allowed, scopes, call };
 }
 
 /**
@@ -81,18 +83,20 @@ const shared = await makeScene();
 const restore = await saveTables(env.DB);
 
 it.each(routes)('%s answers every caller who may call it', async (route) => {
-  const { allowed, scope, call } = about(route);
+  const { allowed, scopes, call } = about(route);
   await restore();
   const scene = shared;
-  const credentials = {
+  const credentials: Record<string, string | undefined> = {
     everybody: undefined,
     operator: scene.world.env.ADMIN_TOKEN,
     agent: scene.agent.key,
-    [`user:${scope}`]:
-      scope && (await scene.account.limitedToken(...(ALSO_NEEDED[route] ?? []), scope)),
   };
+  for (const scope of scopes) {
+    const also = ALSO_NEEDED[route] ?? [];
+    credentials[`user:${scope}`] = await scene.account.limitedToken(...also, scope);
+  }
   for (const who of allowed) {
-    const { status } = await call(scene, credentials[who as keyof typeof credentials]);
+    const { status } = await call(scene, credentials[who]);
     if (route in FOR_MEMBERS) expect(status).toBe(FOR_MEMBERS[route]);
     else expect(status).toBeLessThan(400);
   }
@@ -188,8 +192,9 @@ describe('with a credential of another kind or scope', () => {
   it.each(scoped)(
     '%s answers 403 insufficient_scope to a user token that lacks only the required scope',
     async (route) => {
-      const { scope, call } = about(route);
-      const token = await scene.account.limitedToken(...scopes.filter((other) => other !== scope));
+      const { scopes: needed, call } = about(route);
+      const others = scopes.filter((scope) => !needed.includes(scope));
+      const token = await scene.account.limitedToken(...others);
       const { status, body } = await call(scene, token);
       expect([status, body.code]).toEqual([403, 'insufficient_scope']);
     },

@@ -179,6 +179,7 @@ describe('a token of the provider', () => {
       plan: 'free',
       audit_retention_days: 7,
       is_active: true,
+      stopped: null,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
       member: {

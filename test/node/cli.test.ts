@@ -113,6 +113,27 @@ describe('arguments', () => {
     ]);
   });
 
+  it('stop stops the account and says since when, by whom and why', async () => {
+    const stopped = { at: '2026-01-31T12:00:00.000Z', by: 'member_1', reason: 'The bot' };
+    const answers = {
+      'POST /v1/me/stop': { stopped },
+      'GET /v1/members': {
+        data: [{ id: 'member_1', name: 'Ada' }],
+        has_more: false,
+        next_cursor: null,
+      },
+    };
+    const argv = ['stop', '--reason', 'The bot'];
+    const piped = await runInProcess(argv, answers);
+    expect(piped.sent.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ['POST', '/v1/me/stop', { reason: 'The bot' }],
+    ]);
+    expect([piped.code, JSON.parse(piped.stdout)]).toEqual([0, { stopped }]);
+    const { stdout } = await runInProcess(argv, answers, { columns: 100, env: { NO_COLOR: '1' } });
+    expect(stdout).toMatch(/By +Ada \(member_1\)\nReason +The bot/);
+    expect(Object.keys(COMMANDS)).not.toContain('resume');
+  });
+
   it.each(Object.keys(COMMANDS))(
     'countersign %s --help has its options and an example that is its own',
     async (name) => {

@@ -1,6 +1,6 @@
 /**
  * Who may call each route: everybody, the operator, agents, or user tokens with the scope after
- * `user:`.
+ * `user:`. Of several scopes one is enough.
  */
 export const rules: Record<string, string[]> = {
   'GET /healthz': ['everybody'],
@@ -16,6 +16,8 @@ export const rules: Record<string, string[]> = {
   'POST /v1/admin/users/:id/owner': ['operator'],
   'PUT /v1/admin/users/:id/log/restoration': ['operator'],
   'GET /v1/me': ['user:account:read'],
+  'POST /v1/me/stop': ['user:permissions:decide', 'user:account:write'],
+  'POST /v1/me/resume': ['user:account:write'],
   'GET /v1/me/tokens': ['user:account:read'],
   'POST /v1/me/tokens': ['user:account:write'],
   'DELETE /v1/me/tokens/:id': ['user:account:read'],
@@ -98,9 +100,13 @@ export const rules: Record<string, string[]> = {
   'GET /docs/:version/:file': ['everybody'],
 };
 
-/** The scope that a user needs for each route that users may call. */
+/**
+ * The scope that a user needs for each route that users may call. Of several, the first is that of
+ * most roles: the roles with another one have it too.
+ */
 export const SCOPE_OF_ROUTE: Record<string, string> = Object.fromEntries(
-  Object.entries(rules).flatMap(([route, callers]) =>
-    callers.flatMap((who) => (who.startsWith('user:') ? [[route, who.slice('user:'.length)]] : [])),
-  ),
+  Object.entries(rules).flatMap(([route, callers]) => {
+    const user = callers.find((who) => who.startsWith('user:'));
+    return user ? [[route, user.slice('user:'.length)]] : [];
+  }),
 );

@@ -5,6 +5,7 @@ import type { TestBucket } from './bucket';
 import { checkLeftovers } from './check-leftovers';
 import { PENDING_CHECK } from './check-pending';
 import { checkRecords, isSignedText } from './check-records';
+import { statisticsChecks } from './check-statistics';
 import { checkWebhooks } from './check-webhooks';
 import { checkErasure } from './erasure';
 import { sha256 } from './exports';
@@ -15,11 +16,6 @@ import type { World } from './world';
 const SPAN = 2 ** 32;
 const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
 const COMPLETED = 1;
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-/** How many days the service keeps daily and hourly counters. */
-const DAYS_KEPT = 366;
-const HOURS_KEPT = 30;
 
 /**
  * Compares the trees, logs, states, statistics, files and deliveries of all accounts with one
@@ -41,26 +37,11 @@ export async function checkEverything(world: World, bucket: TestBucket): Promise
 }
 
 /**
- * Compares states, entries and counters. Skips deleted agents, permissions whose entries retention
- * may have erased, and counters that are too old to be kept.
+ * Compares states, entries and statistics. Skips deleted agents, and permissions whose entries
+ * retention may have erased.
  */
 async function checkStates(database: D1Database, now: number): Promise<string[]> {
   const whole = `(select number from agents where account not in (select account from erased_entries where reason = 1))`;
-  const days = Math.floor(now / DAY);
-  const aged = `(select agent from permissions where created_at < ${(days - DAYS_KEPT + 1) * DAY})`;
-  const counted = `select agent, count(*) as requests, sum(status = 1) as approved, sum(status = 2) as denied,
-      sum(status = 3) as expired, sum(token_status is not null) as issued, sum(coalesce(token_uses, 0) > 0) as used,
-      sum(coalesce(token_status, 0) = 3) as revoked from permissions group by agent`;
-  const counters = (
-    unit: number,
-    recent = '',
-  ) => `select agent, sum(requests) as requests, sum(approved) as approved,
-      sum(denied) as denied, sum(expired) as expired, sum(tokens_issued) as issued, sum(tokens_used) as used,
-      sum(tokens_revoked) as revoked from agent_statistics where unit = ${unit} ${recent} group by agent`;
-  const figures = (of: string) =>
-    ['requests', 'approved', 'denied', 'expired', 'issued', 'used', 'revoked']
-      .map((name) => `${of}.${name}`)
-      .join();
   const checks: [string, string][] = [
     PENDING_CHECK,
     [
@@ -81,20 +62,7 @@ async function checkStates(database: D1Database, now: number): Promise<string[]>
          and (token_status is null or token_status <> 1 or token_uses = token_max_uses)
        )`,
     ],
-    [
-      'counters that differ from the permissions',
-      `select s.agent as subject from (${counters(0)}) s left join (${counted}) p on p.agent = s.agent
-       where s.agent in ${whole} and s.agent not in ${aged} and (${figures('s')}) is not (${figures('p')})
-       union all
-       select p.agent from (${counted}) p where p.agent in (select number from agents) and p.agent not in ${aged}
-         and p.requests > coalesce((select sum(requests) from agent_statistics where unit = 0 and agent = p.agent), 0)`,
-    ],
-    [
-      'hours that do not add up to days',
-      `select d.agent as subject from (${counters(0, `and bucket > ${days - HOURS_KEPT}`)}) d
-       left join (${counters(1, `and bucket >= ${24 * (days - HOURS_KEPT + 1)}`)}) h on h.agent = d.agent
-       where d.agent in (select number from agents) and (${figures('d')}) is not (${figures('h')})`,
-    ],
+    ...statisticsChecks(now),
     [
       'time that runs backwards in a log',
       `select pos as subject from (

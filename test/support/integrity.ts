@@ -1,4 +1,5 @@
 import { PENDING_CHECK } from './check-pending';
+import { statisticsChecks } from './check-statistics';
 
 /**
  * Compares the state of every permission and token in a database with the audit log, and the
@@ -54,25 +55,7 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
          window w as (partition by pos / 4294967296 order by pos)
        ) where (before is null and pos % 4294967296 <> 1) or pos <> before + 1 or created_at < earlier`,
     ],
-    [
-      'counters that differ from the permissions',
-      `select g.number as subject from agents g
-       left join (select agent, sum(requests) as requests, sum(approved) as approved, sum(denied) as denied,
-           sum(expired) as expired, sum(tokens_issued) as issued, sum(tokens_used) as used, sum(tokens_revoked) as revoked
-         from agent_statistics where unit = 0 group by agent) s on s.agent = g.number
-       left join (select agent, count(*) as requests, sum(status = 1) as approved, sum(status = 2) as denied,
-           sum(status = 3) as expired, sum(token_status is not null) as issued, sum(coalesce(token_uses, 0) > 0) as used,
-           sum(coalesce(token_status, 0) = 3) as revoked
-         from permissions group by agent) p on p.agent = g.number
-       where (s.requests, s.approved, s.denied, s.expired, s.issued, s.used, s.revoked)
-         is not (p.requests, p.approved, p.denied, p.expired, p.issued, p.used, p.revoked)`,
-    ],
-    [
-      'hours that do not add up to days',
-      `select agent as subject from agent_statistics group by agent, iif(unit = 0, bucket, bucket / 24)
-       having sum(requests * iif(unit = 0, 1, -1)) <> 0 or sum(approved * iif(unit = 0, 1, -1)) <> 0
-         or sum(tokens_used * iif(unit = 0, 1, -1)) <> 0 or sum(approval_time * iif(unit = 0, 1, -1)) <> 0`,
-    ],
+    ...statisticsChecks(),
   ];
   const results = await database.batch<{ subject: string }>(
     checks.map(([, sql]) => database.prepare(sql)),

@@ -44,6 +44,7 @@ export class ModelAccount {
   agents: ModelAgent[] = [];
   permissions: ModelPermission[] = [];
   log: ModelEntry[] = [];
+  isStopped = false;
   private sequence = 0;
 
   write(event: string, permission: ModelPermission, at: number): void {

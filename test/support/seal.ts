@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:test';
+import { countLogs } from '../../src/agents/statistics/count';
 import { sealTrees } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
 import { Cost, Database } from '../../src/db/database';
@@ -7,7 +8,7 @@ import { SERVICE_AUTHORITY } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
 
 /**
- * Seals all entries of every log, as the next sweep would. Only sealed entries may be erased.
+ * Seals and counts all entries of every log, as the next sweep would. Only then may they be erased.
  * @param time the test's clock, so that no head is signed for a time in the future: needed where
  *   other logs of the database may have later entries
  */
@@ -25,4 +26,6 @@ export async function sealLogs(
       .prepare('select max(created_at) from audit_entries')
       .first<number>('max(created_at)'));
   while (await sealTrees({ ...trees, signer }, now ?? 0));
+  await client.prepare('update trees set count_due_at = 0').run();
+  while (await countLogs(database, 0));
 }

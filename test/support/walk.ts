@@ -25,6 +25,7 @@ type Step =
   | { do: 'use'; permission: number; byAgent: boolean; mismatch: boolean }
   | { do: 'revoke'; permission: number; byAgent: boolean }
   | { do: 'wait'; seconds: number }
+  | { do: 'stop or resume' }
   | { do: 'sweep' };
 
 const pick = fc.nat(1_000);
@@ -85,6 +86,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       seconds: fc.constantFrom(1, 29, 31, 59, 61, 900, 3_600, 100_000),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('stop or resume' as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep' as const) }) },
 );
 
@@ -113,6 +115,7 @@ export class Walk {
     if (step.do === 'create agent') return this.createAgent();
     if (step.do === 'wait') return world.advance(step.seconds * 1_000);
     if (step.do === 'sweep') return this.sweep();
+    if (step.do === 'stop or resume') return this.stopOrResume();
     if ('agent' in step) {
       const agent = model.agents[step.agent % model.agents.length];
       if (!agent) return;
@@ -152,6 +155,8 @@ export class Walk {
       action: entry.details.action,
     }));
     expect(shown).toEqual(this.visibleLog());
+    const { stopped } = (await account.must(200, 'GET', '/v1/me')).body;
+    expect(stopped !== null).toBe(model.isStopped);
     for (const permission of model.permissions) {
       const { body } = await account.must(200, 'GET', `/v1/permissions/${permission.id}`);
       const overdue = permission.status === 'pending' && permission.expiresAt <= world.now;
@@ -189,8 +194,9 @@ export class Walk {
         expires_in: step.expiresIn,
       },
     });
-    expect(answer.status).toBe(agent.active ? 201 : 403);
-    if (!agent.active) return;
+    const refusal = model.isStopped ? 'account_stopped' : undefined;
+    expect(answer.body.code).toBe(agent.active ? refusal : 'agent_inactive');
+    if (answer.status !== 201) return;
     const permission: ModelPermission = {
       id: answer.body.id,
       agent,
@@ -215,9 +221,12 @@ export class Walk {
       token_ttl: ttl,
     });
     const open = permission.status === 'pending' && permission.expiresAt > world.now;
-    expect(answer.body.code ?? answer.status).toBe(
-      open ? (limit > permission.limit ? 'scope_widened' : 200) : 'not_pending',
-    );
+    const expected = () => {
+      if (!open) return 'not_pending';
+      if (model.isStopped) return 'account_stopped';
+      return limit > permission.limit ? 'scope_widened' : 200;
+    };
+    expect(answer.body.code ?? answer.status).toBe(expected());
     if (answer.status !== 200) return;
     permission.status = 'approved';
     permission.approvedAt = world.now;
@@ -269,6 +278,7 @@ export class Walk {
     });
     const status = tokenStatus(permission, world.now);
     if (step.byAgent && !agent.active) expect(answer.body.code).toBe('agent_inactive');
+    else if (model.isStopped) expect(answer.body.code).toBe('account_stopped');
     else if (status !== 'active') expect(answer.body.reason).toBe(status);
     else if (!agent.active) expect(answer.body.reason).toBe('agent_inactive');
     else if (step.mismatch) expect(answer.body.reason).toBe('mismatch');
@@ -298,6 +308,12 @@ export class Walk {
     token.status = 'revoked';
     permission.revokedAt = world.now;
     model.write('revoke', permission, world.now);
+  }
+
+  private async stopOrResume(): Promise<void> {
+    const { account, model } = this;
+    model.isStopped = !model.isStopped;
+    await account.must(200, 'POST', model.isStopped ? '/v1/me/stop' : '/v1/me/resume');
   }
 
   private async sweep(): Promise<void> {

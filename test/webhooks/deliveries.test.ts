@@ -177,7 +177,7 @@ describe('an account without webhooks', () => {
       await world.deliver();
     }
     const [without = 0, off, on = 0] = written;
-    expect([without, off]).toEqual([18, 18]);
+    expect([without, off]).toEqual([11, 11]);
     expect(on - without).toBeLessThanOrEqual(2);
     expect(world.webhookQueue.waiting).toEqual([]);
     expect(read[1]).toBe(read[0]);

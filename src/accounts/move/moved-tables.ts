@@ -25,7 +25,6 @@ import {
   permissions,
   policies,
   reviews,
-  STATISTICS_UNITS,
   sessions,
   slackLinks,
   storedAnswers,
@@ -102,7 +101,6 @@ export interface MovedTable {
 
 const processing = codeOf(FILE_STATUSES, 'processing');
 const pending = codeOf(PERMISSION_STATUSES, 'pending');
-const day = codeOf(STATISTICS_UNITS, 'day');
 const ownAccount = ({ number }: Pick<MovedAccount, 'number'>) => sql`account = ${raw(number)}`;
 const ownAgents = ({ number }: MovedAccount) =>
   sql`select number as parent from agents where account = ${raw(number)}`;
@@ -129,18 +127,6 @@ interface DividedTable extends MovedTable {
   /** The condition for the final rows. */
   isFinal: (account: MovedAccount) => SQL;
 }
-
-const statistics: DividedTable = {
-  table: agentStatistics,
-  ownRows: ownAgents,
-  isNested: true,
-  key: ['agent', 'unit', 'bucket'],
-  copyAs: agent,
-  isFinal: ({ openSince }) => {
-    const end = openSince - REQUEST_LIFETIME;
-    return sql`bucket < iif(unit = ${day}, ${raw(Math.floor(end / DAY))}, ${raw(Math.floor(end / HOUR))})`;
-  },
-};
 
 const events: DividedTable = {
   table: permissionEvents,
@@ -180,7 +166,7 @@ const sentDeliveries: DividedTable = {
   isFinal: ({ reservedAt }) => sql`coalesce(completed_at < ${raw(reservedAt - WRITE_DELAY)}, 0)`,
 };
 
-const divided = [statistics, events, activityRecords, answers, sentDeliveries];
+const divided = [events, activityRecords, answers, sentDeliveries];
 
 const reviewsOfAll: MovedTable = {
   table: reviews,
@@ -239,6 +225,14 @@ export const FIRST_TABLES: readonly MovedTable[] = [
   },
   reviewsOfAll,
   votesOfAll,
+  // Nothing is counted or folded while the account moves: the new shard counts its last entries.
+  {
+    table: agentStatistics,
+    ownRows: ownAgents,
+    isNested: true,
+    key: ['agent', 'unit', 'bucket'],
+    copyAs: agent,
+  },
   ...divided.map((table): MovedTable => ({ ...table, only: table.isFinal })),
 ];
 

@@ -106,6 +106,8 @@ export const ACTIONS: Record<Activity['action'], readonly [did: string, kind?: s
   'report.requested': ['ordered', 'report'],
   'report.downloaded': ['downloaded', 'report'],
   'account.updated': ['changed the account'],
+  'account.stopped': ['stopped the account'],
+  'account.resumed': ['resumed the account'],
   'member.invited': ['invited', 'member'],
   'member.joined': ['joined the account'],
   'member.updated': ['changed', 'member'],

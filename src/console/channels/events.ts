@@ -1,4 +1,4 @@
-import type { ChannelEvent } from '../../receivers/channels/channel';
+import { type ChannelEvent, isOfAccount } from '../../receivers/channels/channel';
 import type { EventMeanings } from '../receivers/fields';
 
 /** The events that a channel can send to people, and what each one means. */
@@ -8,4 +8,9 @@ export const EVENTS: EventMeanings<ChannelEvent> = [
   ['permission.decided', 'Somebody approved or denied a request'],
   ['permission.expired', 'A request expired undecided'],
   ['webhook.disabled', 'Countersign disabled a webhook, because its receiver kept failing'],
+  ['account.stopped', 'Somebody stopped all agents'],
+  ['account.resumed', 'Somebody let the agents go on'],
 ];
+
+/** Those among them that a member can choose: who may decide gets the others in any case. */
+export const CHOSEN_EVENTS = EVENTS.filter(([event]) => !isOfAccount(event));

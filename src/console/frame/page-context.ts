@@ -18,6 +18,8 @@ interface PageValues {
   now: number;
   /** Whether the reader signed in within the last 10 minutes. */
   isRecentSignIn: boolean;
+  /** Whether the account is stopped. */
+  isStopped: boolean;
   /** Whether the reader has a scope. */
   may: (scope: Scope) => boolean;
 }
@@ -30,6 +32,7 @@ const PageContext = createContext<PageValues>({
   names: new Map(),
   now: 0,
   isRecentSignIn: false,
+  isStopped: false,
   may: () => false,
 });
 

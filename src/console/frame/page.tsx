@@ -9,6 +9,7 @@ import { ONCE_FIELD } from '../session/once';
 import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
+import { StopBanner, StopLink } from './stop-banner';
 
 interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
@@ -62,6 +63,7 @@ function sendHtml(
   const once = toBase64Url(runtime.random(16));
   const { csrf = '', sender = '' } = signedIn ?? {};
   const isRecent = signedIn !== undefined && isRecentSignIn(signedIn);
+  const isStopped = signedIn?.context.principal.account.isStopped ?? false;
   const may = (scope: Scope) => signedIn?.context.principal.scopes.includes(scope) ?? false;
   const html = (
     <PageProvider
@@ -73,6 +75,7 @@ function sendHtml(
         names,
         now: runtime.now(),
         isRecentSignIn: isRecent,
+        isStopped,
         may,
       }}
     >
@@ -181,7 +184,8 @@ function Page({
           </a>
           {signedIn && (
             <>
-              <button type="button" class="quiet menu" popovertarget="menu">
+              <StopLink signedIn={signedIn} />
+              <button type="button" class="quiet small menu" popovertarget="menu">
                 Menu
               </button>
               <div class="who">
@@ -198,6 +202,7 @@ function Page({
                   </button>
                 </form>
               </div>
+              <StopBanner signedIn={signedIn} />
             </>
           )}
         </header>

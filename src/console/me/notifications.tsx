@@ -18,7 +18,7 @@ import {
   NotificationSettingsUpdate,
   updateNotificationSettings,
 } from '../../receivers/channels/settings/update';
-import { EVENTS } from '../channels/events';
+import { CHOSEN_EVENTS } from '../channels/events';
 import {
   changedFields,
   type Refusal,
@@ -167,7 +167,7 @@ function fieldsOf(
   return {
     channels: offered.filter(isChosen),
     offered,
-    events: events ?? EVENTS.map(([event]) => event),
+    events: events ?? CHOSEN_EVENTS.map(([event]) => event),
     start,
     end,
     timeZone,
@@ -184,7 +184,7 @@ function fieldsOf(
 function settingsOf(fields: NotificationFields): Record<string, Json> {
   const { channels, offered, events, start, end, timeZone, delegate, firstDay, lastDay } = fields;
   const settings: Record<string, Json> = { events, quiet_hours: null, delegate: null };
-  if (EVENTS.every(([event]) => events.includes(event))) settings.events = null;
+  if (CHOSEN_EVENTS.every(([event]) => events.includes(event))) settings.events = null;
   if (start !== '' || end !== '') settings.quiet_hours = { start, end, time_zone: timeZone };
   if (delegate !== '') {
     settings.delegate = {
@@ -271,7 +271,7 @@ export function Notifications({ settings, channels, others, refused }: Notificat
           </FieldGroup>
         )}
         <FieldGroup legend="What I am notified of" path="events">
-          {EVENTS.map(([event, meaning]) => (
+          {CHOSEN_EVENTS.map(([event, meaning]) => (
             <CheckBox
               name="events"
               value={event}

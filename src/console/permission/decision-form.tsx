@@ -40,7 +40,7 @@ export function DecisionForm({
   refusal,
   form,
 }: DecisionFormProps) {
-  const { may } = usePage();
+  const { may, isStopped } = usePage();
   const obstacle = obstacleOf(may('permissions:decide'), standing, principal);
   if (obstacle !== null) {
     return (
@@ -49,7 +49,7 @@ export function DecisionForm({
       </Panel>
     );
   }
-  const mayApprove = standing === 'decide';
+  const mayApprove = standing === 'decide' && !isStopped;
   const votes = String(row.review?.votes.length ?? 0);
   // Limits are shown again as typed, unless a vote in between has changed the limits that they
   // narrow.
@@ -58,6 +58,11 @@ export function DecisionForm({
   const path = `/console/permissions/${row.id}`;
   return (
     <Panel refusal={refusal}>
+      {isStopped && (
+        <p class="notice waiting">
+          All agents are stopped, so nothing can be approved. You can deny it.
+        </p>
+      )}
       {standing === 'approved' && (
         <p>You have approved it. It waits for others; you can still deny it.</p>
       )}

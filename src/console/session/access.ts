@@ -17,7 +17,10 @@ import { readText } from '../../http/input';
 import { openContext } from '../../http/open-context';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
 import { rolesWith } from '../../identity/roles';
-import { authenticateSession } from '../../identity/sessions/authenticate';
+import {
+  authenticateSession,
+  type SessionAuthentication,
+} from '../../identity/sessions/authenticate';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { Id } from '../../lib/typeid';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
@@ -34,6 +37,8 @@ export interface SignedIn {
   session: { id: Id<'session'>; authenticatedAt: number };
   /** How the pages name the caller and the account. */
   names: { caller: string; account: string };
+  /** The stop of the account; null if it is not stopped. */
+  stop: SessionAuthentication['stop'];
   /** The CSRF token that changes of the page have to send back. */
   csrf: string;
   /** Marks the forms of the page as those of this person. */
@@ -128,7 +133,7 @@ export function consoleAccess<Q extends NamedQueries>(
     };
     const found = await authenticate();
     if (!found || secret === undefined) return refuse(c, secret);
-    const { principal, session, names, stored, loaded } = found;
+    const { principal, session, names, stop, stored, loaded } = found;
     const opened = openContext(c, found, null);
     const context = { ...opened, reader: batchReads(opened.reader) };
     c.set('caller', callerLogFields(found));
@@ -136,7 +141,7 @@ export function consoleAccess<Q extends NamedQueries>(
       csrfToken(keyring, secret),
       senderMark(keyring, principal),
     ]);
-    c.set('signedIn', { context, session, names, csrf, sender });
+    c.set('signedIn', { context, session, names, stop, csrf, sender });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
@@ -150,6 +155,7 @@ export function consoleAccess<Q extends NamedQueries>(
       const again = await authenticate();
       if (!again) throw sessionEnded();
       requireScopes(again.principal, scopes);
+      principal.account.isStopped = again.principal.account.isStopped;
       return again;
     };
     c.set('authenticateAgain', async () => {

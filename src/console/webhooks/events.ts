@@ -17,4 +17,6 @@ export const EVENTS: EventMeanings<WebhookEvent> = [
   ['permission.escalated', 'More people became reviewers of a request'],
   ['permission.decided', 'A request was approved or denied'],
   ['permission.expired', 'A request expired, or was withdrawn, undecided'],
+  ['account.stopped', 'Somebody stopped all agents'],
+  ['account.resumed', 'Somebody let the agents go on'],
 ];

@@ -6,6 +6,7 @@ import type { MemberRef, RequestContext, Scope, UserPrincipal } from '../../http
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { isNotHeld } from '../../ledger/hold';
 import { parseCredential } from '../../lib/credential';
+import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { Authentication, authenticate } from '../authentication';
 import {
@@ -34,6 +35,8 @@ export interface SessionAuthentication extends Authentication {
   session: { id: Id<'session'>; authenticatedAt: number };
   /** How the console names the caller and the account. */
   names: { caller: string; account: string };
+  /** The stop of the account, with who made it in words; null if it is not stopped. */
+  stop: { at: string; by: string; reason: string | null } | null;
 }
 
 /**
@@ -101,9 +104,28 @@ export async function authenticateSession(
       caller: (mayRead ? ownName : row.tokenName) ?? account.id,
       account: (mayRead ? row.accountName : null) ?? account.id,
     },
+    stop: presentStop(row, mayRead),
     database,
     loaded,
   };
+}
+
+function presentStop(
+  {
+    accountStoppedAt,
+    stoppedBy,
+    stopReason,
+    stopperName,
+  }: Pick<
+    RowOf<ReturnType<typeof findSession>>,
+    'accountStoppedAt' | 'stoppedBy' | 'stopReason' | 'stopperName'
+  >,
+  mayRead: boolean,
+): SessionAuthentication['stop'] {
+  if (accountStoppedAt === null) return null;
+  const name = mayRead ? stopperName : null;
+  const by = name ?? stoppedBy ?? 'a token of the account';
+  return { at: formatTime(accountStoppedAt), by, reason: stopReason };
 }
 
 /**
@@ -166,6 +188,12 @@ const findSession = prepareByHashes((select, hashes) =>
     expiresAt: sql<number | null>`${userTokens.expiresAt}`.as('token_expires_at'),
     lastUsedAt: sql<number | null>`${userTokens.lastUsedAt}`.as('token_last_used_at'),
     memberName: sql<string | null>`coalesce(${members.name}, ${members.email})`.as('member_name'),
+    stoppedBy: accounts.stoppedBy,
+    stopReason: accounts.stopReason,
+    stopperName: sql<string | null>`(
+      select coalesce(stopper.name, stopper.email) from ${members} as stopper
+      where stopper.account = ${accounts.number} and stopper.id = ${accounts.stoppedBy}
+    )`.as('stopper_name'),
     accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as(
       'account_name',
     ),

@@ -39,6 +39,8 @@ export interface components {
       /** @description For how many days audit entries are kept. Only the plan `enterprise` may set it. */
       audit_retention_days?: number;
       is_active?: boolean;
+      /** @description null resumes a stopped account. */
+      stopped?: null;
     };
     /**
      * @example {
@@ -97,6 +99,17 @@ export interface components {
     };
     /**
      * @example {
+     *       "reason": "The bot mails everybody"
+     *     }
+     */
+    StopRequest: {
+      /** @description Why, for everybody who reads it. */
+      reason?: string;
+    };
+    /** @example {} */
+    NoFields: Record<string, never>;
+    /**
+     * @example {
      *       "code": "c2hhcmQgMDAgYWNjb3VudCAxIG1lbWJlciBzZXNzaW9u",
      *       "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
      *       "redirect_uri": "http://127.0.0.1:49152/callback"
@@ -152,8 +165,6 @@ export interface components {
        */
       status?: 'active' | 'suspended';
     };
-    /** @example {} */
-    NoFields: Record<string, never>;
     /**
      * @example {
      *       "name": "Mail assistant",
@@ -714,7 +725,9 @@ export interface components {
       | 'slack_user.linked'
       | 'slack_user.unlinked'
       | 'notifications.updated'
-      | 'passkey.counter_went_back';
+      | 'passkey.counter_went_back'
+      | 'account.stopped'
+      | 'account.resumed';
     /**
      * @example {
      *       "shard": "00",
@@ -762,7 +775,7 @@ export interface components {
       is_active?: boolean;
     };
     /**
-     * @description What happened: an entry was written to the audit log; an export or a report completed or failed; a request waits for people, more people became its reviewers, it was decided, or it expired undecided.
+     * @description What happened: an entry was written to the audit log; an export or a report completed or failed; a request waits for people, more people became its reviewers, it was decided, or it expired undecided; somebody stopped or resumed the account.
      * @enum {string}
      */
     WebhookEvent:
@@ -775,7 +788,9 @@ export interface components {
       | 'permission.requested'
       | 'permission.escalated'
       | 'permission.decided'
-      | 'permission.expired';
+      | 'permission.expired'
+      | 'account.stopped'
+      | 'account.resumed';
     /**
      * @example {
      *       "events": [
@@ -817,7 +832,9 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
-           *       "webhook.disabled"
+           *       "webhook.disabled",
+           *       "account.stopped",
+           *       "account.resumed"
            *     ]
            */
           events?: components['schemas']['ChannelEvent'][];
@@ -838,7 +855,9 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
-           *       "webhook.disabled"
+           *       "webhook.disabled",
+           *       "account.stopped",
+           *       "account.resumed"
            *     ]
            */
           events?: components['schemas']['ChannelEvent'][];
@@ -848,7 +867,7 @@ export interface components {
           config: components['schemas']['SlackConfig'];
         };
     /**
-     * @description What happened: a request waits for people, more people became its reviewers, it was decided, it expired undecided, or the service disabled a webhook.
+     * @description What happened: a request waits for people, more people became its reviewers, it was decided, it expired undecided, the service disabled a webhook, or somebody stopped or resumed the account.
      * @enum {string}
      */
     ChannelEvent:
@@ -856,7 +875,9 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
-      | 'webhook.disabled';
+      | 'webhook.disabled'
+      | 'account.stopped'
+      | 'account.resumed';
     /**
      * @description Limits the notifications to permissions of these agents, for actions that match a pattern. A list that is null or left out limits nothing.
      * @example {
@@ -932,9 +953,9 @@ export interface components {
     NotificationSettingsUpdate: {
       /** @description The channels that may send you messages; null for all. With an empty list none may. */
       channels?: string[] | null;
-      /** @description The events that are sent to you; null for all. An empty list means none. */
+      /** @description The events that are sent to you; null for all. An empty list means none. Who may decide always gets the stop and the resume of the account, by every channel that sends them, whatever these settings say. */
       events?: components['schemas']['ChannelEvent'][] | null;
-      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
+      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook, and about a stop or resume of the account. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
       quiet_hours?: {
         /** @example 07:00 */
         start: string;
@@ -980,6 +1001,7 @@ export interface components {
      *       "plan": "pro",
      *       "audit_retention_days": 90,
      *       "is_active": true,
+     *       "stopped": null,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "token": {
@@ -1038,6 +1060,8 @@ export interface components {
       audit_retention_days: number;
       /** @description While false, every credential of the account is refused. */
       is_active: boolean;
+      /** @description Who stopped it, when and why; null if it is not stopped. */
+      stopped: components['schemas']['Stop'] | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1052,6 +1076,24 @@ export interface components {
       token: components['schemas']['CreatedUserToken'];
       /** @description The first owner, with an invitation to the address of the account. */
       owner: components['schemas']['InvitedMember'];
+    };
+    /**
+     * @description The stop of an account: until it is resumed, nothing is requested, approved or used.
+     * @example {
+     *       "at": "2026-01-31T12:00:00.000Z",
+     *       "by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "reason": "The bot mails everybody"
+     *     }
+     */
+    Stop: {
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      at: string;
+      /** @description Id of the member who stopped it, or of the account for its own user tokens. */
+      by: string;
+      reason: string | null;
     };
     /**
      * @description A new user token, with its secret.
@@ -1167,6 +1209,7 @@ export interface components {
      *       "plan": "pro",
      *       "audit_retention_days": 90,
      *       "is_active": true,
+     *       "stopped": null,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -1181,6 +1224,8 @@ export interface components {
       audit_retention_days: number;
       /** @description While false, every credential of the account is refused. */
       is_active: boolean;
+      /** @description Who stopped it, when and why; null if it is not stopped. */
+      stopped: components['schemas']['Stop'] | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1210,6 +1255,7 @@ export interface components {
      *       "plan": "pro",
      *       "audit_retention_days": 90,
      *       "is_active": true,
+     *       "stopped": null,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "member": {
@@ -1242,6 +1288,8 @@ export interface components {
       audit_retention_days: number;
       /** @description While false, every credential of the account is refused. */
       is_active: boolean;
+      /** @description Who stopped it, when and why; null if it is not stopped. */
+      stopped: components['schemas']['Stop'] | null;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1298,6 +1346,19 @@ export interface components {
        * @example 2026-01-31T12:00:00.000Z
        */
       updated_at: string;
+    };
+    /**
+     * @description Whether your account is stopped.
+     * @example {
+     *       "stopped": {
+     *         "at": "2026-01-31T12:00:00.000Z",
+     *         "by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *         "reason": "The bot mails everybody"
+     *       }
+     *     }
+     */
+    StopState: {
+      stopped: components['schemas']['Stop'] | null;
     };
     /**
      * @description A user token, without its secret.
@@ -1738,7 +1799,7 @@ export interface components {
        * @example 2026-01-31T12:00:00.000Z
        */
       expires_at: string;
-      /** @description The token itself, a JWT: only for its agent, while it is active. */
+      /** @description The token itself, a JWT: only for its agent, while it is active and the account is not stopped. */
       value?: string;
     };
     /** @enum {string} */
@@ -2005,7 +2066,7 @@ export interface components {
       }[];
     };
     /**
-     * @description A token that is not active, whose agent is inactive, or that the caller may not see.
+     * @description A token that is not active, whose agent is inactive or whose account is stopped, or that the caller may not see.
      * @example {
      *       "active": false
      *     }
@@ -2810,7 +2871,9 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
-      | 'webhook.disabled';
+      | 'webhook.disabled'
+      | 'account.stopped'
+      | 'account.resumed';
     /**
      * @description A delivery with its payload and its attempts.
      * @example {
@@ -3140,9 +3203,9 @@ export interface components {
     NotificationSettings: {
       /** @description The channels that may send you messages; null for all. With an empty list none may. The list may name channels that were deleted. */
       channels: string[] | null;
-      /** @description The events that are sent to you; null for all. An empty list means none. */
+      /** @description The events that are sent to you; null for all. An empty list means none. Who may decide always gets the stop and the resume of the account, by every channel that sends them, whatever these settings say. */
       events: components['schemas']['ChannelEvent'][] | null;
-      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
+      /** @description The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those about a disabled webhook, and about a stop or resume of the account. If the clocks show the start twice, the first one counts; if they show the end twice, the last one. A time that the clocks skip becomes the moment of the skip. */
       quiet_hours: {
         start: string;
         end: string;
@@ -3552,12 +3615,13 @@ export type AccountUpdate = components['schemas']['AccountUpdate'];
 export type UserTokenCreation = components['schemas']['UserTokenCreation'];
 export type Scope = components['schemas']['Scope'];
 export type OwnerInvitation = components['schemas']['OwnerInvitation'];
+export type StopRequest = components['schemas']['StopRequest'];
+export type NoFields = components['schemas']['NoFields'];
 export type PairingExchange = components['schemas']['PairingExchange'];
 export type MemberInvitation = components['schemas']['MemberInvitation'];
 export type MemberRole = components['schemas']['MemberRole'];
 export type MemberStatus = components['schemas']['MemberStatus'];
 export type MemberUpdate = components['schemas']['MemberUpdate'];
-export type NoFields = components['schemas']['NoFields'];
 export type AgentCreation = components['schemas']['AgentCreation'];
 export type AgentUpdate = components['schemas']['AgentUpdate'];
 export type KeyRotation = components['schemas']['KeyRotation'];
@@ -3593,6 +3657,7 @@ export type ChannelUpdate = components['schemas']['ChannelUpdate'];
 export type NotificationSettingsUpdate = components['schemas']['NotificationSettingsUpdate'];
 export type Health = components['schemas']['Health'];
 export type CreatedAccount = components['schemas']['CreatedAccount'];
+export type Stop = components['schemas']['Stop'];
 export type CreatedUserToken = components['schemas']['CreatedUserToken'];
 export type Invitation = components['schemas']['Invitation'];
 export type InvitedMember = components['schemas']['InvitedMember'];
@@ -3600,6 +3665,7 @@ export type Account = components['schemas']['Account'];
 export type AccountErasure = components['schemas']['AccountErasure'];
 export type OwnAccount = components['schemas']['OwnAccount'];
 export type Member = components['schemas']['Member'];
+export type StopState = components['schemas']['StopState'];
 export type UserToken = components['schemas']['UserToken'];
 export type Session = components['schemas']['Session'];
 export type Passkey = components['schemas']['Passkey'];

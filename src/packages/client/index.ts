@@ -6,6 +6,7 @@ export type { Duration } from './duration.ts';
 export { ApiError, ConnectionError, CountersignError, type FieldError } from './errors.ts';
 export type { Limits } from './guard/act.ts';
 export {
+  AccountStopped,
   AlreadyUsed,
   GrantNarrowed,
   GuardError,

@@ -88,6 +88,8 @@ import type {
   SlackResponse,
   Statement,
   StatementRequest,
+  StopRequest,
+  StopState,
   TokenIntrospection,
   TokenRevocation,
   TokenUse,
@@ -163,7 +165,7 @@ export abstract class Operations {
   /**
    * Change an account.
    *
-   * Changes the given fields. An account that leaves the plan `enterprise` loses its `audit_retention_days`.
+   * Changes the given fields. An account that leaves the plan `enterprise` loses its `audit_retention_days`. `stopped: null` resumes a stopped account.
    *
    * `PATCH /v1/admin/users/{id}`, by the operator token.
    */
@@ -234,6 +236,28 @@ export abstract class Operations {
    */
   getOwnAccount(options?: CallOptions): Promise<OwnAccount> {
     return this.json<OwnAccount>({ method: 'GET', path: path`/v1/me`, ...options });
+  }
+
+  /**
+   * Stop every agent of your account.
+   *
+   * From then on nothing is requested, approved or used, until somebody resumes the account. Denials, withdrawals, revocations and reads go on. Nothing is revoked. A token that somebody checks offline is not stopped. If the account is stopped already, the answer is that stop.
+   *
+   * `POST /v1/me/stop`, by a user token with `permissions:decide` or a user token with `account:write`.
+   */
+  stopAccount(body: StopRequest = {}, options?: CallOptions): Promise<StopState> {
+    return this.json<StopState>({ method: 'POST', path: path`/v1/me/stop`, body, ...options });
+  }
+
+  /**
+   * Resume your account after a stop.
+   *
+   * What was approved before the stop, and has not expired, is good again.
+   *
+   * `POST /v1/me/resume`, by a user token with `account:write`.
+   */
+  resumeAccount(options?: CallOptions): Promise<StopState> {
+    return this.json<StopState>({ method: 'POST', path: path`/v1/me/resume`, ...options });
   }
 
   /**

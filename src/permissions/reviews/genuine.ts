@@ -2,6 +2,7 @@ import type { passkeys } from '../../db/schema';
 import { Problem } from '../../errors';
 import type { Context } from '../../http/context';
 import { verifyAuthentication } from '../../identity/passkeys/webauthn';
+import { requireNotStopped } from '../../ledger/stop';
 import { toBase64Url } from '../../lib/bytes';
 import type { Json, JsonObject } from '../../lib/json';
 import { logFailure } from '../../lib/log';
@@ -230,14 +231,17 @@ async function isSignatureGenuine(
  * Returns a loaded permission that waits for a decision, with the votes that people are proven to
  * have cast. An approval also needs the permission to be stored as the service stored it; a denial
  * grants nothing.
- * @throws Problem `not_found`, `not_pending`; `conflict` as {@link requireGenuineRequest}
+ * @throws Problem `not_found`, `not_pending`; `account_stopped` for an approval; `conflict` as
+ *   {@link requireGenuineRequest}
  */
 export async function readGenuine(
   context: Context,
   { permission, voterPasskeys }: Pick<DecisionState, 'permission' | 'voterPasskeys'>,
   { decision }: Pick<Decision, 'decision'>,
 ): Promise<ReviewedPermission> {
-  const row = await withGenuineVotes(context, requirePending(context, permission), voterPasskeys);
+  const pending = requirePending(context, permission);
+  if (decision === 'approve') requireNotStopped(context.principal.account);
+  const row = await withGenuineVotes(context, pending, voterPasskeys);
   if (decision === 'approve') await requireGenuineRequest(context, row);
   return row;
 }

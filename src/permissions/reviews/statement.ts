@@ -196,6 +196,7 @@ export const getStatementRoute = new Hono().post(
     pathId: 'perm',
     problems: [
       'not_pending',
+      'account_stopped',
       'person_required',
       'not_a_reviewer',
       'self_approval',

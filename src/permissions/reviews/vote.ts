@@ -4,6 +4,7 @@ import { Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
 import type { Context, UserContext } from '../../http/context';
 import type { Guard } from '../../ledger/guard';
+import { stopGuard } from '../../ledger/stop';
 import { equalJson } from '../../lib/json';
 import { idBytes } from '../../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
@@ -87,7 +88,7 @@ export async function storeVote(
   const guard = voteGuard(context, row, vote);
   try {
     await context.ledger.change({
-      guards: [guard],
+      guards: [...(vote.decision === 'approve' ? [stopGuard(row.account)] : []), guard],
       record: userActivity(context, 'permission.voted', row.id, {
         changes: narrowedLimits(review.proposal, vote),
       }),

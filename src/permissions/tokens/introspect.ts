@@ -83,7 +83,7 @@ const InactiveToken = lazy(() =>
   z.strictObject({ active: z.literal(false) }).meta({
     id: 'InactiveToken',
     description:
-      'A token that is not active, whose agent is inactive, or that the caller may not see.',
+      'A token that is not active, whose agent is inactive or whose account is stopped, or that the caller may not see.',
     examples: [INACTIVE],
   }),
 );
@@ -93,14 +93,15 @@ export const Introspection = lazy(() => z.union([ActiveToken(), InactiveToken()]
 export type Introspection = LazyOutput<typeof Introspection>;
 
 /**
- * Returns the claims of a token if it is active and its agent is too, and otherwise only that it is
- * inactive (RFC 7662, with the authorization details of RFC 9396 section 9.2). This does not count
+ * Returns the claims of a token if it is active, its agent is too and the account is not stopped,
+ * and otherwise only that it is inactive (RFC 7662, with the authorization details of RFC 9396 section 9.2). This does not count
  * as a use.
  */
 export async function introspectToken(
   { principal, runtime, config }: Context,
   { permission }: { permission: PermissionRow | undefined },
 ): Promise<Introspection> {
+  if (principal.account.isStopped) return INACTIVE;
   const row = visiblePermission(principal, permission);
   const token = row && tokenAt(row, runtime.now());
   if (!row?.agentIsActive || token?.status !== 'active') return INACTIVE;

@@ -4,7 +4,8 @@ import { type PermissionRow, tokenAt } from '../permission';
 import { TokenSigner } from './token-signer';
 
 /**
- * Signs the active tokens of the calling agent's permissions, by permission; signs none for a user.
+ * Signs the active tokens of the calling agent's permissions, by permission; signs none for a user,
+ * nor while the account is stopped.
  */
 export async function signActiveTokens(
   { principal, config }: Context,
@@ -12,7 +13,7 @@ export async function signActiveTokens(
   now: number,
 ): Promise<Map<Id<'perm'>, string>> {
   const tokens = new Map<Id<'perm'>, string>();
-  if (principal.kind !== 'agent') return tokens;
+  if (principal.kind !== 'agent' || principal.account.isStopped) return tokens;
   let signer: TokenSigner | undefined;
   for (const row of rows) {
     const token = tokenAt(row, now);

@@ -13,6 +13,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import { appendedSequence } from '../../ledger/append';
 import type { Entry } from '../../ledger/entry';
+import { requireNotStopped } from '../../ledger/stop';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { draftPermissionEntry } from '../draft-entry';
@@ -93,14 +94,15 @@ export type UsedToken = LazyOutput<typeof UsedToken>;
 
 /**
  * Takes one use of a token, and returns what the token allows.
- * @throws Problem `token_not_active`, with the reason; `conflict` if the account's log is full;
- *   `unavailable` if the token could not be used for a moment but can be now
+ * @throws Problem `account_stopped`; `token_not_active`, with the reason; `conflict` if the account's
+ *   log is full; `unavailable` if the token could not be used for a moment but can be now
  */
 export async function useToken(
   context: Context,
   { permission, ...input }: { permission: PermissionRow | undefined } & Omit<UseInput, 'token'>,
 ): Promise<UsedToken> {
   const { principal, runtime, reader } = context;
+  requireNotStopped(principal.account);
   const row = visiblePermission(principal, permission);
   if (!row) throw notActive('unknown');
   const now = runtime.now();
@@ -244,7 +246,7 @@ export const useTokenRoute = new Hono().post(
     success: ok(UsedToken),
     problems: ['token_not_active', 'conflict'],
   }),
-  sharedAccess('tokens:use', preloadPermissionOfToken(readJson)),
+  sharedAccess('tokens:use', preloadPermissionOfToken(readJson), { heedsStop: true }),
   noQuery(),
   body(TokenUse),
   async (c) => {

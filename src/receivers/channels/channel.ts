@@ -2,6 +2,8 @@ import { and, eq, ne, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
 import {
+  ACCOUNT_EVENTS,
+  type AccountEventType,
   ASKING_EVENTS,
   type DeliveryEvent,
   END_EVENTS,
@@ -34,14 +36,18 @@ export const MAX_CHANNELS = 50;
 const MAX_NAMED_AGENTS = (1 + MAX_SLACK_CHANNELS) * MAX_FILTER_AGENTS;
 
 /** The events that a channel can send to people. */
-export const CHANNEL_EVENTS = [...PERMISSION_EVENTS, 'webhook.disabled'] as const;
+export const CHANNEL_EVENTS = [
+  ...PERMISSION_EVENTS,
+  'webhook.disabled',
+  ...ACCOUNT_EVENTS,
+] as const;
 
 export const ChannelEvent = lazy(() =>
   choice(CHANNEL_EVENTS).meta({
     id: 'ChannelEvent',
     description:
       'What happened: a request waits for people, more people became its reviewers, it was decided, it expired undecided, ' +
-      'or the service disabled a webhook.',
+      'the service disabled a webhook, or somebody stopped or resumed the account.',
   }),
 );
 
@@ -50,6 +56,11 @@ export type ChannelEvent = LazyOutput<typeof ChannelEvent>;
 /** Whether an event asks people to decide. */
 export function isAsking(event: DeliveryEvent): boolean {
   return ASKING_EVENTS.includes(event);
+}
+
+/** Whether an event stops or resumes the account: such a message is always sent at once. */
+export function isOfAccount(event: DeliveryEvent): event is AccountEventType {
+  return ACCOUNT_EVENTS.some((each) => each === event);
 }
 
 /** Whether an event ends a request. */

@@ -1,4 +1,4 @@
-import type { PermissionEventType } from '../../db/schema';
+import type { AccountEventType, PermissionEventType } from '../../db/schema';
 import type { Permission } from '../../permissions/permission';
 import type { DueDelivery } from '../webhooks/dispatch/claim';
 
@@ -58,4 +58,36 @@ export function cardUrl(publicUrl: string, permission: string): string {
 export function readDisabledWebhook({ payload }: DueDelivery): DisabledWebhook {
   const { data }: { data: DisabledWebhook } = JSON.parse(payload ?? '');
   return data;
+}
+
+/** The contents of a message to people about a stop or resume of the account. */
+export interface AccountMessage {
+  event: AccountEventType;
+  /** When it happened, as the API writes times. */
+  at: string;
+  /** Who did it, in words. */
+  by: string;
+  /** Why it was stopped; null for no reason, and for a resume. */
+  reason: string | null;
+}
+
+/** What a stop and a resume mean, for people. */
+export const ACCOUNT_EFFECTS: Record<AccountMessage['event'], string> = {
+  'account.stopped':
+    'Until somebody resumes the account, nothing is requested, approved or used. Denials and ' +
+    'revocations still work. A program that checks tokens offline may still accept one.',
+  'account.resumed':
+    'The account was resumed. What was approved before the stop, and has not expired, is good ' +
+    'again: revoke what should not be.',
+};
+
+/** Reads what a delivery says about a stop or resume of the account. */
+export function readAccountMessage({ payload }: DueDelivery): AccountMessage {
+  const { event, timestamp, data } = JSON.parse(payload ?? '');
+  return {
+    event,
+    at: timestamp,
+    by: data.by_name,
+    reason: data.stopped?.reason ?? null,
+  };
 }

@@ -7,10 +7,11 @@ import {
   notificationSettings,
   type ReceiverKind,
 } from '../../db/schema';
+import { OPERATOR } from '../../http/activity';
 import { ROLE_SCOPES } from '../../identity/roles';
 import { matchesPattern } from '../../lib/pattern';
 import { MINUTE } from '../../lib/time';
-import { type Id, idBytes, smallestIdAt, withPrefix } from '../../lib/typeid';
+import { type Id, idBytes, parseId, smallestIdAt, withPrefix } from '../../lib/typeid';
 import { type Concerned, selectConcerned } from '../../permissions/reviews/reviewers';
 import type {
   FanOutContext,
@@ -41,6 +42,8 @@ interface People {
   /** The roles of those who are active. */
   roles: ReadonlyMap<Id<'member'>, MemberRole>;
   administrators: readonly Id<'member'>[];
+  /** Those who may decide. */
+  deciders: readonly Id<'member'>[];
   counts: Map<Id<'member'>, number>;
 }
 
@@ -51,6 +54,8 @@ interface Situation {
   concerned: readonly Concerned[];
   /** Which Slack channels have a message about which permission, by the number of the channel. */
   posts: readonly { channel: number; permission: Id<'perm'>; slackChannel: string }[];
+  /** The names of the members who stopped or resumed the account, by their ids. */
+  names: ReadonlyMap<string, string>;
 }
 
 /**
@@ -64,8 +69,15 @@ export async function planNotifications(
 ): Promise<PlannedNotifications> {
   const now = context.runtime.now();
   const situation = await loadSituation(context, account, notifiable);
-  const plan: Plan = { messages: [], held: [], disabledNotices: [], reminders: new Map() };
+  const plan: Plan = {
+    messages: [],
+    held: [],
+    disabledNotices: [],
+    accountNotices: [],
+    reminders: new Map(),
+  };
   for (const channel of notifiable.channels) {
+    planAccountNotices(plan, channel, notifiable, situation);
     if (channel.kind === 'slack') planSlack(plan, channel, notifiable, situation);
     else planEmail(plan, channel, notifiable, situation, now);
   }
@@ -77,7 +89,37 @@ interface Plan {
   messages: PlannedNotifications['messages'][number][];
   held: PlannedNotifications['held'][number][];
   disabledNotices: PlannedNotifications['disabledNotices'][number][];
+  accountNotices: PlannedNotifications['accountNotices'][number][];
   reminders: Map<Id<'perm'>, number>;
+}
+
+/**
+ * Plans the messages about stops and resumes of the account: to everybody who may decide, whatever
+ * they chose, and to every Slack channel, whatever its filter.
+ */
+function planAccountNotices(
+  plan: Plan,
+  channel: TargetWebhook,
+  { accountEvents }: NotifiableEvents,
+  { people, names }: Situation,
+): void {
+  for (const source of accountEvents.filter(({ event }) => channel.events.includes(event))) {
+    const notice = { channel: channel.number, source, byName: nameOfActor(source.by, names) };
+    if (channel.kind === 'slack') {
+      for (const { id } of slackChannelsOf(channel))
+        plan.accountNotices.push({ ...notice, member: null, slackChannel: id });
+      continue;
+    }
+    for (const member of people.deciders)
+      plan.accountNotices.push({ ...notice, member, slackChannel: null });
+  }
+}
+
+/** How messages name who stopped or resumed the account. */
+function nameOfActor(by: string, names: Situation['names']): string {
+  if (by === OPERATOR) return 'the operator of the service';
+  if (parseId('user', by)) return 'a token of the account';
+  return names.get(by) ?? by;
 }
 
 function planSlack(
@@ -269,18 +311,25 @@ function isInFilter(
 async function loadSituation(
   { reader, runtime }: FanOutContext,
   account: number,
-  { channels, events, disabledWebhooks }: NotifiableEvents,
+  { channels, events, disabledWebhooks, accountEvents }: NotifiableEvents,
 ): Promise<Situation> {
   const now = runtime.now();
   const numbersOf = (kind: ReceiverKind) =>
     channels.filter((each) => each.kind === kind).map(({ number }) => number);
   const emails = numbersOf('email');
-  const nobody = { settings: new Map(), roles: new Map(), administrators: [], counts: new Map() };
-  if (channels.length === 0 || events.length + disabledWebhooks.length === 0)
-    return { people: nobody, concerned: [], posts: [] };
+  const nobody = {
+    settings: new Map(),
+    roles: new Map(),
+    administrators: [],
+    deciders: [],
+    counts: new Map(),
+  };
+  if (channels.length === 0 || events.length + disabledWebhooks.length + accountEvents.length === 0)
+    return { people: nobody, concerned: [], posts: [], names: new Map() };
   const ids = [...new Set(events.map(({ permission }) => permission.row.id))];
   const minuteStart = idBytes(smallestIdAt('dlv', now - (now % MINUTE)));
-  const [concerned, active, settings, counts, posts] = await reader.load([
+  const actors = accountEvents.flatMap(({ by }) => parseId('member', by) ?? []);
+  const [concerned, active, settings, counts, posts, named] = await reader.load([
     selectConcerned(reader, account, ids, now),
     reader
       .select({ id: members.id, role: members.role })
@@ -317,9 +366,16 @@ async function loadSituation(
           isNotNull(deliveries.slackChannel),
         ),
       ),
+    reader
+      .select({ id: members.id, name: members.name, email: members.email })
+      .from(members)
+      .where(and(eq(members.account, account), sql`${members.id} in ${idList(actors)}`)),
   ]);
   const administrators = active
     .filter(({ role }) => role === 'owner' || role === 'admin')
+    .map(({ id }) => id);
+  const deciders = active
+    .filter(({ role }) => ROLE_SCOPES[role].includes('permissions:decide'))
     .map(({ id }) => id);
   const people = {
     settings: new Map(
@@ -327,9 +383,11 @@ async function loadSituation(
     ),
     roles: new Map(active.map(({ id, role }) => [id, role])),
     administrators,
+    deciders,
     counts: new Map(
       counts.flatMap(({ member, count }) => (member ? [[member, count] as const] : [])),
     ),
   };
-  return { people, concerned, posts };
+  const names = new Map(named.map(({ id, name, email }) => [id as string, name ?? email ?? id]));
+  return { people, concerned, posts, names };
 }

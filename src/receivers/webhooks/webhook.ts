@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { idList } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { agents, PERMISSION_EVENTS, webhooks } from '../../db/schema';
+import { ACCOUNT_EVENTS, agents, PERMISSION_EVENTS, webhooks } from '../../db/schema';
 import type { Config } from '../../env';
 import { invalidRequest, notFound } from '../../errors';
 import type { RequestContext } from '../../http/context';
@@ -26,10 +26,10 @@ export const DEFAULT_EVENTS = [
 ] as const;
 
 /**
- * The events that a webhook can get. Those of permissions have to be named: `audit.created` reports
- * the same steps.
+ * The events that a webhook can get. Those of permissions, of which `audit.created` reports the same
+ * steps, and of the account have to be named.
  */
-export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS] as const;
+export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS, ...ACCOUNT_EVENTS] as const;
 
 /** Maximum number of webhooks of an account. */
 export const MAX_WEBHOOKS = 50;
@@ -44,7 +44,8 @@ export const WebhookEvent = lazy(() =>
     id: 'WebhookEvent',
     description:
       'What happened: an entry was written to the audit log; an export or a report completed or failed; a request waits ' +
-      'for people, more people became its reviewers, it was decided, or it expired undecided.',
+      'for people, more people became its reviewers, it was decided, or it expired undecided; somebody stopped or resumed ' +
+      'the account.',
   }),
 );
 

@@ -55,6 +55,7 @@ export function explain(
     case 'token_not_active':
       return problem.reason;
     case 'conflict':
+    case 'account_stopped':
     case 'insufficient_scope':
     case 'agent_inactive':
     case 'account_inactive':

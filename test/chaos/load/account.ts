@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Actor } from './actor.ts';
 
 /** Plans of which all but the last keep the old entries. */
@@ -41,4 +42,14 @@ export async function read({ memory, random }: Actor): Promise<void> {
       .map(({ id }) => `/v1/agents/${id}/stats?period=2h`),
   ];
   await memory.user.ask('GET', random.pick(paths));
+}
+
+/** The longest time for which an account is stopped, in milliseconds. */
+const LONGEST_STOP = 300;
+
+/** Stops the account, and resumes it after a moment. */
+export async function stopForAMoment({ memory, random }: Actor): Promise<void> {
+  await memory.user.ask('POST', '/v1/me/stop', { reason: memory.newMark() });
+  await sleep(random.below(LONGEST_STOP));
+  await memory.user.repeat('POST', '/v1/me/resume');
 }

@@ -157,6 +157,9 @@ const END: Line[] = [
 
 const ACCOUNT: Line[] = [
   line('GET /v1/me', () => ({ path: '/v1/me' })),
+  line('POST /v1/me/stop', () => ({ path: '/v1/me/stop', body: { reason: 'A drill' } })),
+  line('GET /v1/me', () => ({ path: '/v1/me' }), 'stopped'),
+  line('POST /v1/me/resume', () => ({ path: '/v1/me/resume' })),
   line('GET /v1/me/tokens', () => ({ path: '/v1/me/tokens' })),
   line('POST /v1/me/tokens', () => ({ path: '/v1/me/tokens', body: {} })),
   line('DELETE /v1/me/tokens/:id', async (a) => ({ path: await newToken(a) })),
@@ -536,6 +539,7 @@ const CONSOLE: Line[] = [
   page((a) => `/console/members/${a.member}`, '/console/members/:id'),
   page('/console/activity'),
   page('/console/me'),
+  page('/console/stop'),
   page('/console/me/tokens/new'),
   line('GET /console/csrf-token', ({ cookie }) => ({
     path: '/console/csrf-token',

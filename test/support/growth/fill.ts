@@ -56,6 +56,10 @@ export async function fillAccount(
     `update webhook_feeds set due_at = null,
        position = (select max(pos) from audit_entries where pos < ${(account + 1) * LOG_SPAN})
      where account = ${account}`,
+    // As if the copies were counted.
+    `update trees set count_due_at = null,
+       counted = (select max(pos) % ${LOG_SPAN} from audit_entries where pos < ${(account + 1) * LOG_SPAN})
+     where account = ${account}`,
   ]);
 }
 

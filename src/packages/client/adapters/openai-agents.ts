@@ -75,7 +75,7 @@ export function wrapTools<T extends Tool>(
  * decided, also one that they denied, because it is the tool that tells the model so. Returns
  * whether there was one. The calls that still wait, and the approvals that the application itself
  * asks for, stay interrupted.
- * @throws Unreachable and ApiError when the service does not say what was decided
+ * @throws Unreachable, AccountStopped and ApiError when the service does not say what was decided
  */
 // biome-ignore lint/suspicious/noExplicitAny: the context and the agent are the application's own
 export async function approveDecided(state: RunState<any, any>): Promise<boolean> {

@@ -5,6 +5,7 @@ import type { Limits } from '../guard/act.ts';
 import { ask } from '../guard/ask.ts';
 import type { GuardClient } from '../guard/client.ts';
 import {
+  AccountStopped,
   GrantNarrowed,
   GuardError,
   InputChanged,
@@ -63,7 +64,7 @@ export class ToolGuard<Context> {
   /** The error of the tool itself, which may be that of another guard: the tool has run then. */
   readonly #thrown = new WeakSet<object>();
   /** The calls for which `needsDecision` could not ask, by their external ids. */
-  readonly #unasked = new Map<string, Unreachable>();
+  readonly #unasked = new Map<string, Unreachable | AccountStopped>();
 
   constructor(
     client: GuardClient,
@@ -83,15 +84,17 @@ export class ToolGuard<Context> {
   /**
    * Asks for a call before it runs, and tells whether it is for people to decide. The answer stays
    * the same when they have decided. A failure counts as no: the run goes on, and `run` refuses the
-   * call. If the service did not answer, `run` does not ask again, even if it would answer now: a
-   * request that people have to decide would be lost, because the run was not paused for it.
+   * call. If the service did not answer, or the account is stopped, `run` does not ask again, even if
+   * it would be answered now: a request that people have to decide would be lost, because the run was
+   * not paused for it.
    */
   async needsDecision(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
     if (this.#treatment === 'deny') return false;
     try {
       return isForPeople(await this.#ask(input, call));
     } catch (error) {
-      if (error instanceof Unreachable) this.#unasked.set(error.externalId, error);
+      if (error instanceof Unreachable || error instanceof AccountStopped)
+        this.#unasked.set(error.externalId, error);
       return false;
     }
   }
@@ -99,7 +102,7 @@ export class ToolGuard<Context> {
   /**
    * Tells whether a call that is for people to decide waits for them no longer. One whose arguments
    * changed meanwhile does not wait: nobody can approve it.
-   * @throws Unreachable and ApiError when the service does not say
+   * @throws Unreachable, AccountStopped and ApiError when the service does not say
    */
   async isDecided(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
     try {
@@ -181,6 +184,7 @@ export class ToolGuard<Context> {
     if (!(error instanceof GuardError)) throw error;
     let { message } = error;
     if (error instanceof PermissionPending) message += ' Do not call the tool again for it.';
+    if (error instanceof AccountStopped) message += ' Do not try again or in another way.';
     return {
       status: 'not_run',
       code: error.code,

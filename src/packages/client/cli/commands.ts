@@ -18,6 +18,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     async () => (await import('./approve.ts')).approve,
   ],
   deny: ['Deny a request', async () => (await import('./deny.ts')).deny],
+  stop: ['Stop all agents of the account', async () => (await import('./stop.ts')).stop],
   run: ['Run a command only after it was approved', async () => (await import('./run.ts')).run],
   'agents list': ['List the agents', async () => (await import('./agents/list.ts')).listAgents],
   'agents show': [

@@ -8,6 +8,7 @@ export const EXIT = {
   denied: 3,
   expired: 4,
   waiting: 5,
+  stopped: 6,
   /** The guarded command cannot be executed, or was not found: the codes of a shell. */
   notExecutable: 126,
   notFound: 127,

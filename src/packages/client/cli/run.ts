@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { ApiError, messageOf } from '../errors.ts';
 import type { Limits } from '../guard/act.ts';
 import {
+  AccountStopped,
   GrantNarrowed,
   GuardError,
   PermissionDenied,
@@ -166,7 +167,7 @@ export const run = command({
 
 /** The file that `--report` writes. */
 interface Report {
-  outcome: 'ran' | 'denied' | 'expired' | 'waiting' | 'interrupted' | 'failed';
+  outcome: 'ran' | 'denied' | 'expired' | 'waiting' | 'stopped' | 'interrupted' | 'failed';
   permission_id: string | null;
   /** Finds the request again. */
   external_id: string | null;
@@ -205,6 +206,7 @@ function codeOf(error: unknown, otherwise: number): [code: number, outcome: Repo
   if (error instanceof PermissionExpired || error instanceof PermissionLapsed)
     return [EXIT.expired, 'expired'];
   if (error instanceof PermissionPending) return [EXIT.waiting, 'waiting'];
+  if (error instanceof AccountStopped) return [EXIT.stopped, 'stopped'];
   return [otherwise, 'failed'];
 }
 

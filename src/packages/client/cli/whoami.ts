@@ -31,11 +31,18 @@ export async function printIdentity(session: Session, account: OwnAccount): Prom
       ['Service', baseUrl],
       ['Account', `${account.name ?? account.email} (${account.id}, ${account.plan})`],
       ['Member', describeMember(member)],
+      ['Stopped', describeStop(account.stopped)],
       ['Scopes', scopes.join(', ')],
       ['Credential', `from ${SOURCES[source]}`],
       ['Expires at', formatTime(expiresAt)],
     ]),
   );
+}
+
+function describeStop(stopped: OwnAccount['stopped']): string | null {
+  if (!stopped) return null;
+  const reason = stopped.reason === null ? '' : `: ${stopped.reason}`;
+  return `since ${formatTime(stopped.at)}, by ${stopped.by}${reason}`;
 }
 
 const SOURCES = { login: 'countersign login', COUNTERSIGN_API_KEY: 'COUNTERSIGN_API_KEY' };

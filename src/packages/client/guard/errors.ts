@@ -1,5 +1,5 @@
 import type { Permission } from '../api.ts';
-import { CountersignError } from '../errors.ts';
+import { ApiError, CountersignError } from '../errors.ts';
 import type { Json } from '../json.ts';
 
 /** The state of a guarded call when it ended. */
@@ -72,6 +72,19 @@ export class GrantNarrowed extends GuardError {
  */
 export class Unreachable extends GuardError {
   readonly code = 'unreachable';
+}
+
+/**
+ * The account is stopped: nothing is requested, approved or used until somebody resumes it. Call
+ * again then.
+ */
+export class AccountStopped extends GuardError {
+  readonly code = 'account_stopped';
+}
+
+/** Whether the service refused a call because the account is stopped. */
+export function isStop(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'account_stopped';
 }
 
 /** The names by which another process goes on with a call: `guarded(input, { externalId })`. */

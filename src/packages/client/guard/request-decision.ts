@@ -5,9 +5,11 @@ import { present } from '../present.ts';
 import type { Act, Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
 import {
+  AccountStopped,
   explainInactive,
   GrantNarrowed,
   InputChanged,
+  isStop,
   PermissionDenied,
   PermissionExpired,
   PermissionPending,
@@ -31,6 +33,9 @@ export const OUTAGE_PAUSE = 5_000;
  * Milliseconds.
  */
 const EXPIRY_GRACE_MS = 60_000;
+
+/** What `AccountStopped` says. */
+export const STOPPED = 'Somebody stopped all agents of the account. The act did not run.';
 
 /** A permission that was approved for exactly this input, with a token that can be used. */
 export interface Approval {
@@ -56,6 +61,7 @@ export async function requestPermission(
         { cause: error },
       );
     }
+    if (isStop(error)) throw new AccountStopped(STOPPED, state, { cause: error });
     if (!isOutage(error)) throw error;
     const message = `The service at ${client.baseUrl} could not be asked.`;
     throw new Unreachable(message, state, { cause: error });
@@ -139,7 +145,8 @@ export async function checkApproval<Input>(
   if (permission.input_digest !== act.inputDigest)
     throw new InputChanged('Another input was approved.', state);
   if (token.status !== 'active') throw explainInactive(token.status, state);
-  if (!token.value) throw new Error('The service gave no token: guard needs an agent key.');
+  // Only an agent key gets this far, and it gets every active token but those of a stopped account.
+  if (!token.value) throw new AccountStopped(STOPPED, state);
 
   const granted = (permission.granted_scope ?? permission.scope) as Limits;
   // Only true counts, so that a function that answers something else by mistake lets nothing pass.

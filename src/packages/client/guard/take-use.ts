@@ -1,12 +1,13 @@
 import { ApiError, isOutage } from '../errors.ts';
 import type { Act, Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
-import { explainInactive, Unreachable } from './errors.ts';
-import { type Approval, OUTAGE_PAUSE } from './request-decision.ts';
+import { AccountStopped, explainInactive, isStop, Unreachable } from './errors.ts';
+import { type Approval, OUTAGE_PAUSE, STOPPED } from './request-decision.ts';
 
 /** How long the guard tries to take the use while the service does not answer, in milliseconds. */
 const USE_TIMEOUT = 120_000;
 
+const STOPPED_LATE = `${STOPPED} Whether the approval was used up is unknown.`;
 const UNKNOWN_USE =
   'The service did not answer. The act did not run; whether the approval was used up is unknown.';
 
@@ -24,6 +25,8 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
   const options = { idempotencyKey: crypto.randomUUID() };
   const state = { externalId: act.externalId, permission: approval.permission };
   const deadline = client.clock.now() + USE_TIMEOUT;
+  // Whether an attempt was not answered, which may have taken the use.
+  let isUnknown = false;
   for (;;) {
     try {
       const used = await client.useToken(use, options);
@@ -32,7 +35,9 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
       const cause = { cause: error };
       if (error instanceof ApiError && error.code === 'token_not_active')
         throw explainInactive(error.reason, state, cause);
+      if (isStop(error)) throw new AccountStopped(isUnknown ? STOPPED_LATE : STOPPED, state, cause);
       if (!isOutage(error)) throw error;
+      isUnknown = true;
       if (client.clock.now() >= deadline) throw new Unreachable(UNKNOWN_USE, state, cause);
       await client.clock.sleep(OUTAGE_PAUSE);
     }

@@ -3,7 +3,12 @@ import { utcText } from '../../../lib/time';
 import { limitTexts } from '../../../permissions/limit-texts';
 import { shortPathLabel } from '../../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../../permissions/permission';
-import type { DisabledWebhook, PermissionMessage } from '../message';
+import {
+  ACCOUNT_EFFECTS,
+  type AccountMessage,
+  type DisabledWebhook,
+  type PermissionMessage,
+} from '../message';
 import type { Block, Fact } from './document';
 import type { Mail, Recipient } from './mail';
 import { renderMail } from './render';
@@ -152,6 +157,34 @@ export function composeWebhookDisabledMail(
       link: { label: 'Open the webhook', url },
       note: SIGN_IN,
     },
+    to,
+  );
+}
+
+/**
+ * Composes the mail that says that somebody stopped or resumed the account.
+ * @param url the address of the console
+ */
+export function composeAccountMail(
+  to: Recipient,
+  { message: { event, at, by, reason }, url }: { message: AccountMessage; url: string },
+): Mail {
+  const isStop = event === 'account.stopped';
+  const blocks: Block[] = [
+    { kind: 'paragraph', text: ACCOUNT_EFFECTS[event] },
+    {
+      kind: 'facts',
+      rows: [
+        { label: isStop ? 'Stopped by' : 'Resumed by', value: [writtenLine(by, MAX_LINE)] },
+        { label: 'When', value: [utcText(at)] },
+      ],
+    },
+  ];
+  if (reason !== null)
+    blocks.push({ kind: 'quote', label: 'Why', lines: writtenLines(reason, MAX_TEXT) });
+  const heading = isStop ? 'All agents are stopped' : 'The agents may go on';
+  return renderMail(
+    { subject: heading, heading, blocks, link: { label: 'Open Countersign', url }, note: SIGN_IN },
     to,
   );
 }

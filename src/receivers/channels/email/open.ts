@@ -2,10 +2,15 @@ import { toHex } from '../../../lib/bytes';
 import { timeOfId, withPrefix } from '../../../lib/typeid';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
 import { NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
-import { isAsking } from '../channel';
+import { isAsking, isOfAccount } from '../channel';
 import type { ChannelContext } from '../channel-context';
-import { readDisabledWebhook, readMessage } from '../message';
-import { composePermissionMail, composeTestMail, composeWebhookDisabledMail } from './compose';
+import { readAccountMessage, readDisabledWebhook, readMessage } from '../message';
+import {
+  composeAccountMail,
+  composePermissionMail,
+  composeTestMail,
+  composeWebhookDisabledMail,
+} from './compose';
 import { composeDigest } from './compose-digest';
 import type { Mail, Recipient } from './mail';
 import { prepareMail } from './transport';
@@ -44,7 +49,8 @@ export async function openEmailChannel(
       const { mail, key } = await compose(claimed, deliveries, publicUrl);
       const attempt = prepareMail(transport, mail, key);
       if (attempt.kind === 'refused') return attempt;
-      const until = await limits.countMail(mail.to.address);
+      const isUrgent = deliveries.every(({ event }) => isOfAccount(event));
+      const until = isUrgent ? null : await limits.countMail(mail.to.address);
       if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
       return attempt;
     },
@@ -128,6 +134,12 @@ function composeOne(
         url: `${publicUrl}/console/webhooks/${webhook.id}`,
       });
     }
+    case 'account.stopped':
+    case 'account.resumed':
+      return composeAccountMail(to, {
+        message: readAccountMessage(delivery),
+        url: `${publicUrl}/console`,
+      });
     default:
       return composePermissionMail(readMessage(delivery, publicUrl), to, timeOfId(delivery.id));
   }

@@ -19,10 +19,12 @@ const MAX_TIME_ZONE_LENGTH = 64;
 
 const CHANNELS =
   'The channels that may send you messages; null for all. With an empty list none may.';
-const EVENTS = 'The events that are sent to you; null for all. An empty list means none.';
+const EVENTS =
+  'The events that are sent to you; null for all. An empty list means none. Who may decide always gets the stop and the ' +
+  'resume of the account, by every channel that sends them, whatever these settings say.';
 const QUIET_HOURS =
   'The hours of every day in which you get no messages; null for none. Messages wait until these hours end, but for those ' +
-  'about a disabled webhook. If the clocks show the start twice, the first one counts; if they show the end twice, the ' +
+  'about a disabled webhook, and about a stop or resume of the account. If the clocks show the start twice, the first one counts; if they show the end twice, the ' +
   'last one. A time that the clocks skip becomes the moment of the skip.';
 const DELEGATE = 'Another member who gets your messages instead of you; null for nobody.';
 const FROM = 'When the delegation starts; null for at once.';

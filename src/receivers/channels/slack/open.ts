@@ -2,15 +2,20 @@ import { withPrefix } from '../../../lib/typeid';
 import { isWithdrawn } from '../../../permissions/permission';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
 import { NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
-import { isAsking, isEnd } from '../channel';
+import { isAsking, isEnd, isOfAccount } from '../channel';
 import type { ChannelContext } from '../channel-context';
-import { readDisabledWebhook, readMessage, readPermission } from '../message';
+import { readAccountMessage, readDisabledWebhook, readMessage, readPermission } from '../message';
 import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';
 import type { SlackMessage } from './blocks';
 import { slackChannelsOf } from './config';
 import { AS_WRITTEN, canDecideInSlack, permissionMessage, settledMessage } from './message';
 import { openSecrets } from './secrets';
-import { digestMessage, testMessage, webhookDisabledMessage } from './service-messages';
+import {
+  accountMessage,
+  digestMessage,
+  testMessage,
+  webhookDisabledMessage,
+} from './service-messages';
 
 const UNREADABLE =
   'The secrets of the Slack app can no longer be read. Set `bot_token` and `signing_secret` again.';
@@ -39,7 +44,8 @@ export async function openSlackChannel(
       if (typeof calls === 'string') return { kind: 'dropped', reason: calls };
       if (!secrets) return { kind: 'refused', error: UNREADABLE };
       const [call] = calls;
-      const until = isPost(calls) && call ? await limits.countPost(account, call.channel) : null;
+      const isLimited = isPost(calls) && !isOfAccount(delivery.event);
+      const until = isLimited && call ? await limits.countPost(account, call.channel) : null;
       if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
       if (call && others.length > 0) {
         const message = digestMessage(deliveries, `${publicUrl}/console`);
@@ -131,6 +137,9 @@ function compose(
         url: `${publicUrl}/console/webhooks/${webhook.id}`,
       });
     }
+    case 'account.stopped':
+    case 'account.resumed':
+      return accountMessage(readAccountMessage(delivery), `${publicUrl}/console`);
     default: {
       const message = readMessage(delivery, publicUrl);
       const { event, permission } = message;

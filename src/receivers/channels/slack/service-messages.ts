@@ -1,6 +1,7 @@
 import type { DeliveryEvent } from '../../../db/schema';
+import { utcText } from '../../../lib/time';
 import { isAsking } from '../channel';
-import type { DisabledWebhook } from '../message';
+import { ACCOUNT_EFFECTS, type AccountMessage, type DisabledWebhook } from '../message';
 import type { SlackMessage } from './blocks';
 import { notice } from './message';
 import { cut, inLine } from './text';
@@ -60,5 +61,21 @@ export function webhookDisabledMessage({
     `URL: ${cut(inLine(webhook.url), MAX_URL)}`,
     `Reason: ${cut(inLine(webhook.disabled_reason), MAX_URL)}`,
   ];
+  return notice(lines.join('\n'), url);
+}
+
+/** The message about a stop or resume of the account. */
+export function accountMessage(
+  { event, at, by, reason }: AccountMessage,
+  url: string,
+): SlackMessage {
+  const isStop = event === 'account.stopped';
+  const heading = isStop ? 'All agents are stopped.' : 'The agents may go on.';
+  const lines = [
+    `${heading} ${ACCOUNT_EFFECTS[event]}`,
+    `${isStop ? 'Stopped' : 'Resumed'} by: ${cut(inLine(by), MAX_NAME)}`,
+    `When: ${utcText(at)}`,
+  ];
+  if (reason !== null) lines.push(`Reason: ${cut(inLine(reason), MAX_URL)}`);
   return notice(lines.join('\n'), url);
 }

@@ -99,6 +99,8 @@ const PAYLOAD_SCOPES: Record<DeliveryEvent, Scope | null> = {
   'permission.decided': 'permissions:read',
   'permission.expired': 'permissions:read',
   'webhook.disabled': 'webhooks:read',
+  'account.stopped': 'account:read',
+  'account.resumed': 'account:read',
 };
 
 /** Presents a delivery with its payload and its attempts. */

@@ -1,5 +1,5 @@
 import type { Reader } from '../../../db/database';
-import type { EventNames, FileKind, PermissionEventType } from '../../../db/schema';
+import type { AccountEvent, EventNames, FileKind, PermissionEventType } from '../../../db/schema';
 import type { Config } from '../../../env';
 import type { PresentFile } from '../../../files/presentation';
 import type { Id } from '../../../lib/typeid';
@@ -35,6 +35,8 @@ export interface NotifiableEvents {
   events: readonly PermissionEvent[];
   /** Webhooks that the service disabled. */
   disabledWebhooks: readonly WebhookRow[];
+  /** Stops and resumes of the account. */
+  accountEvents: readonly AccountEvent[];
 }
 
 /** The recipient of a message by a channel: a member, or a Slack channel. */
@@ -54,6 +56,12 @@ export interface PlannedNotifications {
   }[];
   /** Messages about disabled webhooks. */
   disabledNotices: readonly (Recipient & { channel: number; webhook: WebhookRow })[];
+  /** Messages about stops and resumes of the account, with the name of who did it. */
+  accountNotices: readonly (Recipient & {
+    channel: number;
+    source: AccountEvent;
+    byName: string;
+  })[];
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
   reminders: ReadonlyMap<Id<'perm'>, number>;
 }

@@ -1,4 +1,6 @@
-import type { DeliveryEvent, FileKind } from '../../../db/schema';
+import type { AccountEvent, DeliveryEvent, FileKind } from '../../../db/schema';
+import { formatTime } from '../../../lib/time';
+import type { Id } from '../../../lib/typeid';
 import { enqueueWebhook, enqueueWebhooks } from '../../../outbox/enqueue';
 import { writePayload } from '../payload';
 import { presentWebhook } from '../webhook';
@@ -65,7 +67,12 @@ async function fanOutSlice(
   const draft: SliceDraft = {
     ...ofPermissions,
     waiting,
-    deliveries: [...draftFromEntries(pending, entries), ...ofFiles, ...ofPermissions.deliveries],
+    deliveries: [
+      ...draftFromAccount(pending),
+      ...draftFromEntries(pending, entries),
+      ...ofFiles,
+      ...ofPermissions.deliveries,
+    ],
     position: entries.at(-1)?.pos ?? pending.position,
   };
   const hasMore = await writeDeliveries(context, account, pending, draft);
@@ -85,6 +92,30 @@ function draftFromEntries(
       .filter(({ agentIds }) => agentId !== null && (agentIds?.includes(agentId) ?? true))
       .map(({ number }) => ({ webhook: number, event, about: 'entry', pos, agent }) as const),
   );
+}
+
+/** Drafts the deliveries of stops and resumes of the account to webhooks. */
+function draftFromAccount({ activeWebhooks, accountEvents, accountId }: PendingEvents) {
+  return accountEvents.flatMap((source) => {
+    const { id, event, at } = source;
+    const payload = writePayload(event, at, accountEventData(accountId, source));
+    return activeWebhooks
+      .filter(({ kind, events }) => kind === 'webhook' && events.includes(event))
+      .map(
+        ({ number }): DeliveryDraft => ({
+          webhook: number,
+          event,
+          about: 'account',
+          source: id,
+          payload,
+        }),
+      );
+  });
+}
+
+function accountEventData(user_id: Id<'user'>, { event, at, by, reason }: AccountEvent) {
+  const isStop = event === 'account.stopped';
+  return { user_id, stopped: isStop ? { at: formatTime(at), by, reason } : null };
 }
 
 async function draftFromFiles(
@@ -111,13 +142,13 @@ async function draftFromFiles(
 }
 
 /**
- * Drafts the deliveries of events of permissions and of disabled webhooks: to webhooks, and to
- * people by channels.
+ * Drafts the deliveries of events of permissions, of disabled webhooks and of the account: to
+ * webhooks, and to people by channels.
  */
 async function draftFromPermissions(
   context: FanOutContext,
   account: number,
-  { activeWebhooks, disabledWebhooks }: PendingEvents,
+  { activeWebhooks, disabledWebhooks, accountEvents, accountId }: PendingEvents,
   events: readonly PermissionEvent[],
 ): Promise<Omit<SliceDraft, 'position' | 'waiting'>> {
   const drafts: DeliveryDraft[] = [];
@@ -133,9 +164,15 @@ async function draftFromPermissions(
       drafts.push({ webhook: number, event, about: 'permission', source });
   }
   const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
-  const notifiable = { channels, events, disabledWebhooks };
+  const notifiable = { channels, events, disabledWebhooks, accountEvents };
   const plan = await context.planNotifications(context, account, notifiable);
-  const { messages, held, disabledNotices, reminders } = plan;
+  const { messages, held, disabledNotices, accountNotices, reminders } = plan;
+  for (const { channel, source, byName, ...recipient } of accountNotices) {
+    const { id, event, at } = source;
+    const data = { ...accountEventData(accountId, source), by_name: byName };
+    const payload = writePayload(event, at, data);
+    drafts.push({ webhook: channel, event, about: 'account', source: id, payload, ...recipient });
+  }
   for (const { channel, source, ...recipient } of messages) {
     drafts.push({
       webhook: channel,

@@ -23,6 +23,7 @@ const MAX_ENTRIES_WITH_PERMISSIONS = 60;
 const MAX_OUTCOMES = 20;
 const MAX_WAITING_EVENTS = 20;
 const MAX_DISABLED_WEBHOOKS = 10;
+const MAX_ACCOUNT_EVENTS = 10;
 
 /**
  * Events of an account that have no deliveries yet, the account's active webhooks and channels, and
@@ -51,7 +52,11 @@ export async function findPendingEvents(reader: Reader, account: number) {
   const [[feed], activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks] =
     await reader.load([
       reader
-        .select({ position: webhookFeeds.position, accountId: accounts.id })
+        .select({
+          position: webhookFeeds.position,
+          accountEvents: webhookFeeds.accountEvents,
+          accountId: accounts.id,
+        })
         .from(webhookFeeds)
         .innerJoin(accounts, eq(accounts.number, webhookFeeds.account))
         .where(eq(webhookFeeds.account, account)),
@@ -112,5 +117,14 @@ export async function findPendingEvents(reader: Reader, account: number) {
         .limit(MAX_DISABLED_WEBHOOKS),
     ]);
   if (!feed) return null;
-  return { ...feed, activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks };
+  const accountEvents = (feed.accountEvents ?? []).slice(0, MAX_ACCOUNT_EVENTS);
+  return {
+    ...feed,
+    accountEvents,
+    activeWebhooks,
+    entries,
+    outcomes,
+    waitingEvents,
+    disabledWebhooks,
+  };
 }

@@ -36,6 +36,8 @@ import type { PendingEvents } from './pending-events';
  * payload has some 250 bytes.
  */
 const ROWS_PER_STATEMENT = 4_000;
+/** Fewer rows about a stop, each of which may have a reason of 4 KB. */
+const ACCOUNT_ROWS_PER_STATEMENT = 200;
 
 /** A delivery to create, and what it is about: see {@link selectDrafts}. */
 export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
@@ -43,6 +45,7 @@ export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
   | { about: 'file'; kind: FileKind; file: Id<'export'>; payload: string }
   | ({ about: 'permission'; source: PermissionEvent } & Partial<Recipient>)
   | ({ about: 'webhook'; disabled: number; payload: string } & Recipient)
+  | ({ about: 'account'; source: Id<'act'>; payload: string } & Partial<Recipient>)
 );
 
 /** The deliveries and events that a slice writes. */
@@ -65,7 +68,7 @@ export interface SliceDraft {
 export async function writeDeliveries(
   { ledger, runtime }: FanOutContext,
   account: number,
-  { position: before, outcomes, disabledWebhooks }: PendingEvents,
+  { position: before, outcomes, disabledWebhooks, accountEvents }: PendingEvents,
   { deliveries: drafts, events, held, reminders, waiting, position }: SliceDraft,
 ): Promise<boolean> {
   const now = runtime.now();
@@ -77,16 +80,26 @@ export async function writeDeliveries(
       select 1 from ${auditEntries}
       where ${auditEntries.pos} > ${position} and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}
     ) or exists (select 1 from ${fileOutcomes} where ${fileOutcomes.account} = ${account})
-    or ${hasPendingEvent(account)}
+    or ${hasPendingEvent(account)} or ${webhookFeeds.accountEvents} is not null
     or exists (
       select 1 from ${webhooks} where ${webhooks.account} = ${account} and ${webhooks.isNoticeDue}
     )`;
   const reported = numberList(disabledWebhooks.map(({ number }) => number));
+  const isOfAccount = ({ about }: DeliveryDraft) => about === 'account';
+  const rows = [
+    ...divide(draftRows(runtime, drafts.filter(isOfAccount)), ACCOUNT_ROWS_PER_STATEMENT),
+    ...divide(
+      draftRows(
+        runtime,
+        drafts.filter((draft) => !isOfAccount(draft)),
+      ),
+    ),
+  ];
   const results = await ledger.write({
     changes: (write) => [
       markDue(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now),
-      ...divide(draftRows(runtime, drafts)).map((rows) =>
-        write.insert(deliveries).select(selectDrafts(account, before, now, rows)),
+      ...rows.map((each) =>
+        write.insert(deliveries).select(selectDrafts(account, before, now, each)),
       ),
       ...divide(held).map((each) =>
         write
@@ -111,6 +124,7 @@ export async function writeDeliveries(
               .where(sql`${webhooks.number} in ${reported}`),
           ]
         : []),
+      ...(accountEvents.length > 0 ? [completeAccountEvents(write, account, accountEvents)] : []),
       write.delete(fileOutcomes).where(
         sql`(${fileOutcomes.account}, ${fileOutcomes.kind}, ${fileOutcomes.id}) in (
             select ${account}, value ->> 0, unhex(value ->> 1) from json_each(${handled})
@@ -178,11 +192,9 @@ function draftRows(runtime: Runtime, drafts: readonly DeliveryDraft[]) {
 }
 
 /** Divides rows into those of one statement each. */
-function divide<T>(rows: readonly T[]): T[][] {
-  const count = Math.ceil(rows.length / ROWS_PER_STATEMENT);
-  return Array.from({ length: count }, (_, i) =>
-    rows.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
-  );
+function divide<T>(rows: readonly T[], size = ROWS_PER_STATEMENT): T[][] {
+  const count = Math.ceil(rows.length / size);
+  return Array.from({ length: count }, (_, i) => rows.slice(i * size, (i + 1) * size));
 }
 
 const disabled = alias(webhooks, 'disabled');
@@ -233,6 +245,10 @@ function selectDrafts(
           select 1 from ${webhooks} as ${disabled}
           where ${disabled.number} = value ->> 'disabled' and ${disabled.isNoticeDue}
         )
+        when 'account' then exists (
+          select 1 from ${webhookFeeds} as feed, json_each(feed.account_events) as waiting
+          where feed.account = ${account} and waiting.value ->> 'id' = json_each.value ->> 'source'
+        )
       end`;
 }
 
@@ -251,6 +267,8 @@ function fieldsOf(draft: DeliveryDraft) {
       return { ...sourceFields(draft.source), ...recipientFields(draft) };
     case 'webhook':
       return { payload: draft.payload, disabled: draft.disabled, ...recipientFields(draft) };
+    case 'account':
+      return { payload: draft.payload, source: draft.source, ...recipientFields(draft) };
   }
 }
 
@@ -344,4 +362,23 @@ function completeWaiting(
         eq(permissionEvents.reminders, value('reminders')),
       ),
     );
+}
+
+/** Builds the statement that removes stops and resumes of the account that have deliveries now. */
+function completeAccountEvents(
+  write: Pick<InternalWriter, 'update'>,
+  account: number,
+  handled: PendingEvents['accountEvents'],
+) {
+  const ids = JSON.stringify(handled.map(({ id }) => id));
+  return write
+    .update(webhookFeeds)
+    .set({
+      accountEvents: sql`(
+        select nullif(json_group_array(json(waiting.value)), '[]')
+        from json_each(${webhookFeeds.accountEvents}) as waiting
+        where waiting.value ->> 'id' not in (select done.value from json_each(${ids}) as done)
+      )`,
+    })
+    .where(eq(webhookFeeds.account, account));
 }

@@ -1,5 +1,6 @@
 import { ApiError, isOutage, messageOf } from '../../errors.ts';
 import {
+  AccountStopped,
   GrantNarrowed,
   PermissionDenied,
   PermissionExpired,
@@ -69,6 +70,13 @@ export function describeRefusal(error: unknown, tool: string, baseUrl: string): 
     return begin(
       tool,
       'Its request or its approval has expired. Call it again to ask again, if your user still wants it.',
+    );
+  }
+  if (error instanceof AccountStopped) {
+    return begin(
+      tool,
+      'Somebody stopped all agents of the account. Do not try again or in another way, and tell your user: once the ' +
+        'account is resumed, call it again with the same arguments.',
     );
   }
   if (error instanceof Unreachable || error instanceof Overdue || isOutage(error))
