@@ -8,8 +8,14 @@ import type { Report } from './report.ts';
 
 const LARGE = 10_000;
 const SMALL = 100;
+/** How many requests of one agent may wait. */
+const OF_AGENT = 1_000;
+/** The agent that asks, one that asks nothing, and those that have the other requests. */
+const AGENTS = 1 + LARGE / OF_AGENT;
 const MAX_TRIPS = 2;
 const MAX_READ = 500;
+/** The most rows of the page of what ends first of an agent: it sorts all that wait of it. */
+const MAX_SORTING = 1_500;
 /**
  * The most rows of a page that looks for the few requests that wait for the reader: it examines
  * 1,000, each with its agent and its review, and the reader's own row.
@@ -60,6 +66,13 @@ export async function measureInbox(report: Report, state: string): Promise<void>
       Math.max(...examining.map(({ read }) => read)),
       'the most rows read for a reviewer',
     );
+    const sorted = figures.large.get(SORTED);
+    figures.large.delete(SORTED);
+    report.atMost(
+      MAX_SORTING,
+      sorted?.read ?? Number.NaN,
+      'the rows read for what ends first of an agent',
+    );
     const all = [...figures.large.values()];
     report.atMost(
       MAX_TRIPS,
@@ -86,9 +99,9 @@ interface Inbox {
   request: string;
 }
 
-/** Creates an account with two agents, one of which requests a permission. */
+/** Creates an account with agents, the first of which requests a permission. */
 async function makeRequest(origin: string): Promise<Inbox> {
-  const tenant = await createTenant(origin, 'enterprise', 2);
+  const tenant = await createTenant(origin, 'enterprise', AGENTS);
   const [agent] = tenant.agents;
   const body = {
     action: 'mail.send',
@@ -111,7 +124,7 @@ async function makeRequest(origin: string): Promise<Inbox> {
  * admins.
  */
 async function makeReviewer(origin: string): Promise<Inbox> {
-  const tenant = await createTenant(origin, 'enterprise', 2);
+  const tenant = await createTenant(origin, 'enterprise', AGENTS);
   const ask = async (
     agent: Tenant['agents'][number] | undefined,
     action: string,
@@ -165,16 +178,22 @@ function makeTokenOfOwner(database: DatabaseSync, { tenant }: Inbox): void {
     .run(id && idBytes(id));
 }
 
-/** Copies a waiting request within its account, so that `count` wait. */
+/**
+ * Copies a waiting request within its account, so that `count` wait: as many as may of its agent,
+ * the others of the agents after the second.
+ */
 function copyRequest(database: DatabaseSync, { request }: Inbox, count: number): void {
   const id = parseId('perm', request);
   if (!id) throw new Error(`${request} is no id of a permission`);
   const columns = database.prepare("select name from pragma_table_info('permissions')").all() as {
     name: string;
   }[];
-  const copied = columns
-    .map(({ name }) => (name === 'id' ? 'randomblob(16)' : `p.${name}`))
-    .join(', ');
+  const values: Record<string, string> = {
+    id: 'randomblob(16)',
+    agent: `p.agent + iif(n.i < ${OF_AGENT}, 0, 1 + n.i / ${OF_AGENT})`,
+    last_entry: 'p.last_entry + n.i',
+  };
+  const copied = columns.map(({ name }) => values[name] ?? `p.${name}`).join(', ');
   database
     .prepare(
       `with recursive n (i) as (values (1) union all select i + 1 from n where i < ?)
@@ -182,6 +201,8 @@ function copyRequest(database: DatabaseSync, { request }: Inbox, count: number):
     )
     .run(count - 1, idBytes(id));
 }
+
+const SORTED = 'of an agent';
 
 /** The inbox of a member who reviews few of the requests that wait. */
 const PAGES_OF_REVIEWER: Page[] = [
@@ -196,7 +217,8 @@ function pagesOf({ tenant }: Inbox): Page[] {
     ['what ends first', '/console'],
     ['the newest', '/console?order=newest'],
     ['the live part', '/console?part=list'],
-    ['of an agent', `/console?agent_id=${agent?.id}`],
+    [SORTED, `/console?agent_id=${agent?.id}`],
+    ['the newest of an agent', `/console?order=newest&agent_id=${agent?.id}`],
     ['of an agent that asks nothing', `/console?agent_id=${other?.id}`],
     ['the denied', '/console?status=denied'],
   ];

@@ -146,7 +146,8 @@ function listEntries({ history }: LoadedTenant, states: States, keptFrom: number
     const isKept = !history.erased[at] && (history.time[at] as number) >= keptFrom;
     if (word === 'request') {
       if (isKept) lists.requested.push(permission);
-      if (status === 0) lists.byStatus[0]?.push(permission);
+      const isLoaded = states.entries[permission] !== 0;
+      if (status === 0 && isLoaded) lists.byStatus[0]?.push(permission);
     }
     const isEnd =
       word === 'approve' ||

@@ -184,7 +184,7 @@ describe('an account without webhooks', () => {
     const agent = await watched.agent();
     await agent.request();
     const marked = await agent.must(201, 'POST', '/v1/permissions', body);
-    expect(marked.cost.written).toBe(18);
+    expect(marked.cost.written).toBe(11);
     expect(world.webhookQueue.waiting).toHaveLength(1);
   });
 

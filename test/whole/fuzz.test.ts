@@ -266,6 +266,11 @@ beforeAll(async () => {
 });
 
 describe.each(operations)('$name', (target) => {
+  // A stopped account would refuse what the other operations try.
+  afterAll(async () => {
+    await scene.account.call('POST', '/v1/me/resume');
+  });
+
   it('never fails, is never slow, and responds as documented', { timeout: 120_000 }, async () => {
     let accepted = 0;
     await fc.assert(
