@@ -16,8 +16,8 @@ import type { Report } from './report.ts';
 const GOALS = { read: 0.7, ask: 0.6, page: 0.6, use: 0.7 } as const;
 type Call = keyof typeof GOALS;
 
-const ROUNDS = 3;
-const REQUESTS = 120;
+const ROUNDS = 6;
+const REQUESTS = 80;
 const CONCURRENCY = 4;
 
 const ASKED = {

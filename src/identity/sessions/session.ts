@@ -2,11 +2,11 @@ import { and, eq, gt, type InferSelectModel, isNull, or, sql } from 'drizzle-orm
 import * as z from 'zod';
 import { sessions, userTokens } from '../../db/schema';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import type { ListCaller } from '../../http/list';
 import { idField, timeField } from '../../http/response-fields';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
+import type { CallerSql } from '../credentials';
 import { ownTokens } from '../tokens/user-token';
 
 export { SESSION_LIFETIME };
@@ -58,7 +58,7 @@ export function sessionEnd({
  * ended with it. It also finds sessions that are over by {@link sessionEnd} but not erased yet: a
  * list must leave those out itself.
  */
-export function ownSessions(caller: ListCaller) {
+export function ownSessions(caller: Pick<CallerSql, 'account' | 'member'> & { now: number }) {
   const { account, member, now } = caller;
   const isLive = or(isNull(userTokens.expiresAt), gt(userTokens.expiresAt, now));
   const ofMember = and(eq(sessions.account, account), eq(sessions.member, member));

@@ -6,7 +6,6 @@ import { invalidRequest, Problem } from '../../errors';
 import { newId, SCOPES, Scope } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, listOf, text } from '../../http/fields';
-import type { ListCaller } from '../../http/list';
 import { creatorField, idField, timeField } from '../../http/response-fields';
 import type { Guard } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
@@ -14,7 +13,7 @@ import { credentialPattern, displayPrefix, makeCredential } from '../../lib/cred
 import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { hashCredential } from '../credentials';
+import { type CallerSql, hashCredential } from '../credentials';
 
 /**
  * Maximum number of unexpired user tokens of the account itself. Each member can have the same
@@ -132,7 +131,7 @@ export function presentUserToken(row: UserTokenRow): UserToken {
  * The condition that finds the caller's own tokens: those of the member who calls, or else those of
  * the account.
  */
-export function ownTokens({ account, member }: ListCaller) {
+export function ownTokens({ account, member }: Pick<CallerSql, 'account' | 'member'>) {
   return and(eq(userTokens.account, account), sql`${userTokens.member} is ${member}`);
 }
 
