@@ -295,11 +295,9 @@ CREATE TABLE `passkeys` (
 --> statement-breakpoint
 CREATE INDEX `passkeys_by_member` ON `passkeys` (`account`,`member`);--> statement-breakpoint
 CREATE TABLE `pending_permissions` (
-	`account` integer NOT NULL,
-	`agent` integer NOT NULL,
-	`count` integer NOT NULL,
-	PRIMARY KEY(`agent`, `account`)
-) WITHOUT ROWID;
+	`account` integer PRIMARY KEY NOT NULL,
+	`count` integer NOT NULL
+);
 --> statement-breakpoint
 CREATE TABLE `permission_contents` (
 	`account` integer NOT NULL,
@@ -361,10 +359,10 @@ CREATE TABLE `permissions` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `permissions_by_external_id` ON `permissions` (`external_id`,`account`,`agent`) WHERE external_id is not null;--> statement-breakpoint
-CREATE INDEX `permissions_by_status` ON `permissions` (`account`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `permissions_by_agent` ON `permissions` (`agent`,`status`,`id`);--> statement-breakpoint
-CREATE INDEX `permissions_by_action` ON `permissions` (`account`,`action`,`status`,`id`);--> statement-breakpoint
-CREATE INDEX `permissions_by_agent_action` ON `permissions` (`agent`,`action`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `permissions_by_decider` ON `permissions` (`account`,`decided_by`,`decided_at`) WHERE decided_by glob 'member_*';--> statement-breakpoint
+CREATE INDEX `permissions_pending` ON `permissions` (`account`,`last_entry`,`agent`,`action`,`expires_at`,`created_at`) WHERE status = 0;--> statement-breakpoint
+CREATE INDEX `permissions_pending_by_agent` ON `permissions` (`agent`,`last_entry`,`action`,`expires_at`,`created_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `permissions_due` ON `permissions` (`expires_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `permissions_waiting` ON `permissions` (`account`,`expires_at`,`id`,`agent`,`created_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `permissions_to_erase` ON `permissions` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
@@ -523,6 +521,7 @@ CREATE TABLE `votes` (
 	PRIMARY KEY(`account`, `permission`, `ordinal`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `votes_by_member` ON `votes` (`account`,`member`,`created_at`,`permission`);--> statement-breakpoint
 CREATE TABLE `webhook_feeds` (
 	`account` integer PRIMARY KEY NOT NULL,
 	`position` integer NOT NULL,
@@ -571,13 +570,13 @@ CREATE INDEX `webhooks_to_erase` ON `webhooks` (`erase_at`) WHERE erase_at is no
 -- A guard that does not hold aborts its batch, with its name as the error.
 CREATE TRIGGER `guards_abort` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard: ' || NEW.`name`); END;
 --> statement-breakpoint
--- Count pending permissions per agent and, under agent 0, per account.
+-- Count the pending permissions of each account.
 CREATE TRIGGER `permissions_pending_insert` AFTER INSERT ON `permissions`
 WHEN NEW.`status` = 0
 BEGIN
-	INSERT INTO `pending_permissions` (`account`, `agent`, `count`)
-		VALUES (NEW.`account`, 0, 1), (NEW.`account`, NEW.`agent`, 1)
-		ON CONFLICT (`agent`, `account`) DO UPDATE
+	INSERT INTO `pending_permissions` (`account`, `count`)
+		VALUES (NEW.`account`, 1)
+		ON CONFLICT (`account`) DO UPDATE
 		SET `count` = `count` + 1;
 END;
 --> statement-breakpoint
@@ -587,7 +586,7 @@ WHEN OLD.`status` = 0
 BEGIN
 	UPDATE `pending_permissions`
 		SET `count` = `count` - 1
-		WHERE `account` = NEW.`account` AND `agent` IN (0, NEW.`agent`);
+		WHERE `account` = NEW.`account`;
 END;
 --> statement-breakpoint
 CREATE TRIGGER `permissions_pending_delete` AFTER DELETE ON `permissions`
@@ -595,9 +594,9 @@ WHEN OLD.`status` = 0
 BEGIN
 	UPDATE `pending_permissions`
 		SET `count` = `count` - 1
-		WHERE `account` = OLD.`account` AND `agent` IN (0, OLD.`agent`);
+		WHERE `account` = OLD.`account`;
 	DELETE FROM `pending_permissions`
-		WHERE `account` = OLD.`account` AND `agent` IN (0, OLD.`agent`) AND `count` = 0;
+		WHERE `account` = OLD.`account` AND `count` = 0;
 END;
 --> statement-breakpoint
 -- Delete the contents, the review, the votes and the events of a permission together with it.

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { numberList } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, auditEntries } from '../db/schema';
+import { storedEventsOf } from '../db/stored-events';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
@@ -101,7 +102,7 @@ function readFilter(input: Input, kept: number): EntryFilter {
   const filter: EntryFilter = { from: Math.max(kept, input.start_date?.bound ?? kept) };
   if (input.agent_id !== undefined) filter.agent = parseId('agent', input.agent_id);
   if (input.permission_id !== undefined) filter.permission = parseId('perm', input.permission_id);
-  if (input.event_type) filter.event = input.event_type;
+  if (input.event_type) filter.events = storedEventsOf(input.event_type);
   if (input.action !== undefined) filter.action = input.action;
   if (input.end_date) filter.to = input.end_date.bound;
   return filter;

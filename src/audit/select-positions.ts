@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
+import { codeOf, codesOf } from '../db/columns';
 import { mergeSorted } from '../db/merge-sorted';
-import { agents, auditEntries, EVENT_TYPES, type EventType, erasedEntries } from '../db/schema';
+import { agents, auditEntries, erasedEntries } from '../db/schema';
+import { STORED_EVENTS, type StoredEvent } from '../db/stored-events';
 import type { AccountRef } from '../http/context';
 import { LOG_SPAN } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
@@ -13,7 +14,7 @@ type LogAccount = Pick<AccountRef, 'number'>;
 export interface EntryFilter {
   agent?: Id<'agent'> | null;
   permission?: Id<'perm'> | null;
-  event?: EventType;
+  events?: readonly StoredEvent[];
   action?: string;
   /** Milliseconds since the epoch; `from` inclusive, `to` exclusive. */
   from: number;
@@ -27,8 +28,8 @@ export interface EntryFilter {
  * Selects the positions of the matching entries, in order, as one column `pos`.
  *
  * Entries are in the same order by position and by time, so a binary search turns the times into
- * positions. An index then has the matching entries of one event type as one range; without an
- * event type the six ranges are merged. So the cost of a page does not depend on how many entries
+ * positions. An index then has the matching entries of one stored event as one range; the ranges of
+ * several are merged. So the cost of a page does not depend on how many entries
  * match.
  */
 export function selectPositions(
@@ -51,10 +52,10 @@ function selectArms(account: LogAccount, filter: EntryFilter): SQL[] {
   const index = chooseIndex(filter);
   if (!index)
     return [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
-  const events = EVENT_TYPES.filter((event) => event === (filter.event ?? event));
+  const { events = STORED_EVENTS } = filter;
   return events.map(
     (event) => sql`select ${auditEntries.pos} from ${index}
-      and ${auditEntries.event} = ${codeOf(EVENT_TYPES, event)} and ${within}`,
+      and ${auditEntries.event} = ${codeOf(STORED_EVENTS, event)} and ${within}`,
   );
 }
 
@@ -104,10 +105,10 @@ export function selectEntryCounts(account: LogAccount, times: readonly number[])
 }
 
 /**
- * The index that has the matching entries of an event type as one range; null without any filter
+ * The index that has the matching entries of a stored event as one range; null without any filter
  * that needs one.
  */
-function chooseIndex({ agent, event, action }: EntryFilter): SQL | null {
+function chooseIndex({ agent, events, action }: EntryFilter): SQL | null {
   const ofAgent = sql`${auditEntries.agent} = (select agent from bounds)`;
   if (agent !== undefined && action !== undefined) {
     return sql`${auditEntries} indexed by audit_by_agent_action
@@ -116,7 +117,7 @@ function chooseIndex({ agent, event, action }: EntryFilter): SQL | null {
   if (agent !== undefined) return sql`${auditEntries} indexed by audit_by_agent where ${ofAgent}`;
   if (action !== undefined)
     return sql`${auditEntries} indexed by audit_by_action where ${auditEntries.action} = ${action}`;
-  if (event) return sql`${auditEntries} indexed by audit_by_event where true`;
+  if (events) return sql`${auditEntries} indexed by audit_by_event where true`;
   return null;
 }
 
@@ -128,12 +129,12 @@ function chooseIndex({ agent, event, action }: EntryFilter): SQL | null {
  * bounds. A permission has few entries: a request, a decision, at most 1,000 uses and an end.
  */
 function selectOfPermission(account: LogAccount, filter: EntryFilter): SQL {
-  const { permission, agent, event, action } = filter;
+  const { permission, agent, events, action } = filter;
   const start = logStart(account);
   const isWanted = [sql`pos < (select high from bounds)`];
   if (agent !== undefined) isWanted.push(sql`agent = (select agent from bounds)`);
   if (action !== undefined) isWanted.push(sql`action = ${action}`);
-  if (event) isWanted.push(sql`event = ${codeOf(EVENT_TYPES, event)}`);
+  if (events) isWanted.push(sql`event in (${codesOf(STORED_EVENTS, events)})`);
   return sql`
     select pos from (
       with recursive chain (pos, previous, event, agent, action) as (

@@ -63,3 +63,14 @@ export function idList(ids: readonly Id<Prefix>[]): SQL {
 export function codeOf<const W extends readonly string[]>(words: W, word: W[number]): SQL<number> {
   return sql.raw(String(words.indexOf(word))) as SQL<number>;
 }
+
+/** The codes of words, separated by commas: see {@link codeOf}. */
+export function codesOf<const W extends readonly string[]>(
+  words: W,
+  chosen: readonly W[number][],
+): SQL {
+  return sql.join(
+    chosen.map((word) => codeOf(words, word)),
+    sql`, `,
+  );
+}

@@ -15,17 +15,18 @@ import type { Id } from '../lib/typeid';
 import { ACTIVITY_ACTIONS } from './activity-actions';
 import { bytesColumn, codeColumn, idColumn } from './columns';
 import { reviewRuleColumn, type StoredReviewRule } from './review-rule';
+import { eventColumn } from './stored-events';
+
+export { EVENT_TYPES, type EventType } from './stored-events';
 
 // Times are milliseconds since the epoch. Integer columns `account`, `agent` and `webhook` contain
 // the numbers of rows, which are internal to one shard; the API shows identifiers only.
 
 export const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
 export const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const;
-export const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'] as const;
 
 export type PermissionStatus = (typeof PERMISSION_STATUSES)[number];
 export type TokenStatus = (typeof TOKEN_STATUSES)[number];
-export type EventType = (typeof EVENT_TYPES)[number];
 
 /**
  * Accounts. Numbers are never reused, because the log positions of an erased account contain its
@@ -388,10 +389,26 @@ export const permissions = sqliteTable(
     uniqueIndex('permissions_by_external_id')
       .on(table.externalId, table.account, table.agent)
       .where(sql`external_id is not null`),
-    index('permissions_by_status').on(table.account, table.status, table.id),
     index('permissions_by_agent').on(table.agent, table.status, table.id),
-    index('permissions_by_action').on(table.account, table.action, table.status, table.id),
-    index('permissions_by_agent_action').on(table.agent, table.action, table.status, table.id),
+    // What members decided. GET /v1/permissions reads what was decided otherwise from the log.
+    index('permissions_by_decider')
+      .on(table.account, table.decidedBy, table.decidedAt)
+      .where(sql`decided_by glob 'member_*'`),
+    // What is pending, in the order of the log: the only entry of a pending permission is its
+    // request. The further columns are what lists filter by.
+    index('permissions_pending')
+      .on(
+        table.account,
+        table.lastEntry,
+        table.agent,
+        table.action,
+        table.expiresAt,
+        table.createdAt,
+      )
+      .where(sql`status = 0`),
+    index('permissions_pending_by_agent')
+      .on(table.agent, table.lastEntry, table.action, table.expiresAt, table.createdAt)
+      .where(sql`status = 0`),
     index('permissions_due').on(table.expiresAt).where(sql`status = 0`),
     index('permissions_waiting')
       .on(table.account, table.expiresAt, table.id, table.agent, table.createdAt)
@@ -418,19 +435,11 @@ export const permissionContents = sqliteTable(
   (table) => [primaryKey({ columns: [table.account, table.id] })],
 );
 
-/**
- * The number of pending permissions per agent and, under agent 0, per account. Triggers on
- * `permissions` maintain it.
- */
-export const pendingPermissions = sqliteTable(
-  'pending_permissions',
-  {
-    account: integer().notNull(),
-    agent: integer().notNull(),
-    count: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.agent, table.account] })],
-);
+/** The number of pending permissions of each account. Triggers on `permissions` maintain it. */
+export const pendingPermissions = sqliteTable('pending_permissions', {
+  account: integer().primaryKey(),
+  count: integer().notNull(),
+});
 
 export const POLICY_EFFECTS = ['approve', 'deny', 'review'] as const;
 
@@ -540,7 +549,10 @@ export const votes = sqliteTable(
      */
     mac: bytesColumn(),
   },
-  (table) => [primaryKey({ columns: [table.account, table.permission, table.ordinal] })],
+  (table) => [
+    primaryKey({ columns: [table.account, table.permission, table.ordinal] }),
+    index('votes_by_member').on(table.account, table.member, table.createdAt, table.permission),
+  ],
 );
 
 /**
@@ -556,7 +568,7 @@ export const auditEntries = sqliteTable(
     permission: idColumn('perm')().notNull(),
     /** The sequence of the permission's entry before this one; null for its first. */
     previous: integer(),
-    event: codeColumn(EVENT_TYPES)().notNull(),
+    event: eventColumn().notNull(),
     action: text().notNull(),
     createdAt: integer('created_at').notNull(),
     ipAddress: text('ip_address').notNull(),

@@ -93,9 +93,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       from ${agents} where ${agents.number} in ${slice}`),
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
-    build
-      .delete(pendingPermissions)
-      .where(and(eq(pendingPermissions.agent, 0), eq(pendingPermissions.account, account))),
+    build.delete(pendingPermissions).where(eq(pendingPermissions.account, account)),
     build.run(sql`insert into ${erasures} (kind, account, number)
       select ${codeOf(ERASURE_KINDS, 'webhook')}, ${account}, ${webhooks.number}
       from ${webhooks} where ${webhooks.account} = ${account}`),

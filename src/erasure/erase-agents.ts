@@ -8,13 +8,12 @@ import {
   deliveries,
   ERASURE_KINDS,
   ERASURE_REASONS,
-  EVENT_TYPES,
   erasures,
-  pendingPermissions,
   permissions,
   storedAnswers,
 } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
+import { STORED_EVENTS } from '../db/stored-events';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { isNotMoving, movingGuard } from '../ledger/hold';
 import { formatHexId } from '../lib/typeid';
@@ -103,7 +102,7 @@ export class AgentErasure {
   private async findNext(): Promise<DeletedAgent[]> {
     const [order, after] = this.first === 'oldest' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
     const beyond = this.lastIdle === null ? sql`` : sql`and id ${after} ${this.lastIdle}`;
-    const events = EVENT_TYPES.keys().toArray();
+    const events = STORED_EVENTS.keys().toArray();
     const [next] = await this.database.load([
       this.database
         .select({
@@ -238,7 +237,6 @@ export class AgentErasure {
           index: 'deliveries_by_agent',
         }),
       ),
-      build.delete(pendingPermissions).where(sql`${pendingPermissions.agent} in ${gone}`),
       build.run(
         deleteRows(storedAnswers, {
           where: isAnswer,

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { EVENT_TYPES } from '../db/schema';
+import { storedEventCode } from '../db/stored-events';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
 import { type Credential, credentialGuard } from './authority';
@@ -38,7 +38,7 @@ export function draftRows(entries: readonly Entry[]): SQL {
       previousRank,
       entry.agent,
       toHex(idBytes(entry.permission)),
-      EVENT_TYPES.indexOf(entry.event),
+      storedEventCode(entry),
       entry.details.action,
       entry.at,
       entry.origin.ipAddress,

@@ -5,7 +5,7 @@ import {
   isContentsOfPermission,
   isReviewOfPermission,
 } from '../db/permission-joins';
-import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
+import { agents, permissionContents, permissions, reviews } from '../db/schema';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { byId, type Id, idBytes, parseId } from '../lib/typeid';
@@ -20,6 +20,7 @@ import {
 import type { Preview } from './preview';
 import { awaitsDecisionOf, isEligible, isOwner } from './reviews/reviewers';
 import { type Standing, standingOf, type Voter } from './reviews/voter';
+import { selectExamined } from './select-examined';
 
 /** A request that waits for a decision, with what a person needs to see how urgent it is. */
 export interface WaitingRequest {
@@ -82,6 +83,7 @@ export async function listWaiting(
         preview: permissionContents.preview,
         voter: voterSql(member?.id ?? null, now),
         notifiedNobody: notifiedNobodySql,
+        place: sql<number>`page.place`.as('place'),
         isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
       })
       .from(sql`(${listed}) as page`)
@@ -101,6 +103,7 @@ export async function listWaiting(
     agentName,
     preview,
     notifiedNobody,
+    place: _,
     isEnd,
     ...row
   }: WaitingRow): WaitingRequest | null => {
@@ -113,7 +116,7 @@ export async function listWaiting(
       notifiedNobody,
     };
   };
-  const position = ({ expiresAt, id }: WaitingRow): Position => `${expiresAt}.${id}`;
+  const position = ({ place, id }: WaitingRow): Position => `${place}.${id}`;
   return page.make(found, present, { position, isCut: found.some(({ isEnd }) => isEnd) });
 }
 
@@ -124,6 +127,8 @@ type WaitingRow = ReviewedPermission & {
   preview: string | null;
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null;
   notifiedNobody: boolean;
+  /** When it expires; in the order `newest`, the sequence of its request in the log. */
+  place: number;
   /**
    * Whether it only marks where the examined requests end: it is the last of them, listed or not.
    */
@@ -133,106 +138,71 @@ type WaitingRow = ReviewedPermission & {
 type Comparison = (a: WaitingRow, b: WaitingRow) => number;
 
 const ORDERS: Record<WaitingOrder, Comparison> = {
-  newest: (a, b) => byId(b, a),
-  urgent: (a, b) => a.expiresAt - b.expiresAt || byId(a, b),
+  newest: (a, b) => b.place - a.place,
+  urgent: (a, b) => a.place - b.place || byId(a, b),
 };
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
 
 /**
- * Up to so many waiting requests of an agent are read and sorted; more are found among those of the
- * account.
- */
-const FEW = 100;
-
-/**
- * The columns that tell the order of waiting requests and who reviews them. The index
- * `permissions_waiting` has all of it.
- */
-const COLUMNS = sql.raw('account, id, agent, created_at, expires_at');
-
-/**
- * Selects the ids of the rows of a page, and of the row that marks where the examined requests end.
+ * Selects the rows of a page, and the row that marks where the examined requests end, as `id`,
+ * `place` and `is_end`.
+ * @param waiting the waiting requests in their order
  */
 function selectListed(
-  waiting: Ordered[],
+  waiting: SQL,
   waitsFor: WaitsFor | undefined,
   rowLimit: number,
   member: Id<'member'> | null,
   now: number,
 ): SQL {
-  const fromEach = (select: (ordered: Ordered) => SQL) =>
-    sql.join(waiting.map(select), sql` union all `);
   if (waitsFor === undefined) {
-    return fromEach(
-      ({ query, limit }) => sql`select id, 0 as is_end from (${query} limit ${limit(rowLimit)})`,
-    );
+    // Where SQLite sorts, the inner limit spares it a look at its last row for every other one.
+    return sql`
+      select id, place, 0 as is_end from (${waiting} limit ${MAX_EXAMINED}) limit ${rowLimit}`;
   }
   const awaitsCaller = sql`(reviews.id is null or exists (
     select 1 from members cross join agents
     where members.account = permissions.account and members.id = ${member && idBytes(member)}
       and agents.number = permissions.agent and ${awaitsDecisionOf(now)}
   ))`;
-  // SQLite examines the waiting requests one after the other, and stops as soon as the page is
-  // full.
   const isWanted = waitsFor === 'caller' ? awaitsCaller : sql`not ${awaitsCaller}`;
-  const matching = ({ query, limit }: Ordered) => sql`select * from (
-    select permissions.id from (${query} limit ${limit(MAX_EXAMINED)}) as permissions
-    left join reviews on reviews.account = permissions.account and reviews.id = permissions.id
-    where ${isWanted}
-    limit ${rowLimit}
-  )`;
-  const end = ({ query, limit }: Ordered) => sql`
-    select (select id from (${query} limit ${limit(MAX_EXAMINED)}) limit 1 offset ${MAX_EXAMINED - 1}), 1
-    where (select count(*) from listed) < ${rowLimit}`;
-  return sql`with listed as materialized (${fromEach(matching)})
-    select id, 0 as is_end from listed union all ${fromEach(end)}`;
+  const joined = sql`left join reviews
+    on reviews.account = permissions.account and reviews.id = permissions.id
+    where ${isWanted}`;
+  return selectExamined(waiting, joined, { limit: rowLimit, maxExamined: MAX_EXAMINED });
 }
-
-/** Waiting requests in their order. */
-interface Ordered {
-  query: SQL;
-  /** How many rows to read for up to `count` requests: none if another query finds them. */
-  limit: (count: number) => SQL;
-}
-
-const always = (count: number) => sql`${count}`;
 
 /**
- * Selects the waiting requests after a position, in their order, with one or more queries of which
- * one finds them.
+ * Selects the waiting requests after a position, in their order, with the columns that tell who
+ * reviews them: indexes have all of it.
  */
 function selectWaiting(
   account: number,
   { agent_id, order }: Pick<WaitingInput, 'agent_id' | 'order'>,
   after: Position | undefined,
   now: number,
-): Ordered[] {
+): SQL {
   const [time, id] = after?.split('.') ?? [];
+  const place = Number(time);
   const last = parseId('perm', id ?? '');
   const agent = parseId('agent', agent_id ?? '');
-  const isOfAgent = sql`agent = (select number from agents where account = ${account} and id = ${agent && idBytes(agent)})`;
   let isListed = sql`account = ${account} and status = 0 and expires_at > ${now}`;
-  if (agent_id !== undefined) isListed = sql`${isListed} and ${isOfAgent}`;
+  if (agent_id !== undefined)
+    isListed = sql`${isListed} and agent = (select number from agents where agents.account = ${account} and agents.id = ${agent && idBytes(agent)})`;
+  const ofAgent = sql`permissions indexed by permissions_pending_by_agent where ${isListed}`;
+  const select = sql`select account, id, agent, created_at, expires_at`;
   if (order === 'newest') {
-    let requests = sql`permissions indexed by permissions_by_agent where ${isListed}`;
-    if (agent_id === undefined)
-      requests = sql`permissions indexed by permissions_by_status where ${isListed}`;
-    if (last) requests = sql`${requests} and id < ${idBytes(last)}`;
-    return [{ query: sql`select ${COLUMNS} from ${requests} order by id desc`, limit: always }];
+    let requests = sql`permissions indexed by permissions_pending where ${isListed}`;
+    if (agent_id !== undefined) requests = ofAgent;
+    if (last) requests = sql`${requests} and last_entry < ${place}`;
+    return sql`${select}, last_entry as place from ${requests} order by last_entry desc`;
   }
-  if (last) isListed = sql`${isListed} and (expires_at, id) > (${Number(time)}, ${idBytes(last)})`;
-  const ofAccount = sql`permissions indexed by permissions_waiting where ${isListed}`;
-  const inOrder = (requests: SQL) =>
-    sql`select ${COLUMNS} from ${requests} order by expires_at, id`;
-  if (agent_id === undefined) return [{ query: inOrder(ofAccount), limit: always }];
-  const ofAgent = sql`permissions indexed by permissions_by_agent where ${isListed}`;
-  const count = sql`coalesce((select count from ${pendingPermissions} where account = ${account} and ${isOfAgent}), 0)`;
-  // A limit is computed once; a condition would be checked for each row.
-  return [
-    { query: inOrder(ofAgent), limit: (rows) => sql`iif(${count} <= ${FEW}, ${rows}, 0)` },
-    { query: inOrder(ofAccount), limit: (rows) => sql`iif(${count} > ${FEW}, ${rows}, 0)` },
-  ];
+  let requests = sql`permissions indexed by permissions_waiting where ${isListed}`;
+  // An agent has few: they are read and sorted.
+  if (agent_id !== undefined) requests = ofAgent;
+  if (last) requests = sql`${requests} and (expires_at, id) > (${place}, ${idBytes(last)})`;
+  return sql`${select}, expires_at as place from ${requests} order by expires_at, id`;
 }
 
 /** How the member stands to the review of the row, as SQL; null without a review. */

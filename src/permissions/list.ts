@@ -1,10 +1,9 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { codeOf } from '../db/columns';
-import { mergeSorted } from '../db/merge-sorted';
 import { isAgentOfPermission } from '../db/permission-joins';
-import { agents, PERMISSION_STATUSES, permissions } from '../db/schema';
+import { agents, permissions } from '../db/schema';
+import { invalidRequest } from '../errors';
 import { sharedAccess } from '../http/access';
 import type { Context, Principal } from '../http/context';
 import { queryText } from '../http/fields';
@@ -13,7 +12,7 @@ import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
-import { byId, type Id, idBytes, parseId } from '../lib/typeid';
+import { byId, type Id, parseId } from '../lib/typeid';
 import {
   Permission,
   PermissionStatus,
@@ -21,6 +20,7 @@ import {
   type ReviewedPermission,
   reviewedColumns,
 } from './permission';
+import { type PermissionFilter, type Place, selectListed } from './select-listed';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
 /** The query parameters of a list of permissions. */
@@ -35,6 +35,10 @@ export const PermissionList = lazy(() =>
       .optional()
       .meta({ description: 'Only the permissions requested under this external id.' }),
     action: queryText.optional().meta({ description: 'Only permissions for exactly this action.' }),
+    decided_by: queryText.optional().meta({
+      description:
+        'Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents.',
+    }),
   }),
 );
 
@@ -42,158 +46,98 @@ type ListInput = LazyOutput<typeof PermissionList>;
 
 /**
  * Lists the account's permissions, newest first. An agent gets only its own, with their active
- * tokens.
+ * tokens. A page may have fewer permissions than its limit, or none, and still have a next page.
+ * @throws Problem `invalid_request` for an agent that asks who decided; `invalid_cursor`
  */
 export async function listPermissions(
   context: Context,
   input: ListInput,
 ): Promise<Page<Permission>> {
   const { principal, reader, runtime } = context;
+  if (principal.kind === 'agent' && input.decided_by !== undefined)
+    throw invalidRequest([{ path: 'query.decided_by', message: 'is for users only' }]);
   const caller = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
-  const page = await openPage<Id<'perm'>>(context, { list: 'permissions', caller }, input);
+  const page = await openPage<Position>(context, { list: 'permissions', caller }, input);
   const now = runtime.now();
-  const ids = selectIds(principal, input, page.after, now);
+  const listed = selectListed(principal.account, readFilter(principal, input), {
+    after: page.after && readPosition(page.after),
+    limit: page.rowLimit,
+    now,
+  });
   const [rows] = await reader.load([
     reader
-      .select(reviewedColumns(now))
-      .from(sql`(select id from (${ids}) limit ${page.rowLimit}) as page`)
-      // A cross join keeps this order. With a plain join SQLite starts with every permission of the
-      // account.
-      .crossJoin(permissions)
-      .leftJoin(agents, isAgentOfPermission)
-      .where(
+      .select({
+        ...reviewedColumns(now),
+        id: sql<Id<'perm'>>`page.id`.mapWith(permissions.id).as('listed_id'),
+        place: sql<number>`page.place`.as('place'),
+        isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
+      })
+      .from(sql`(${listed}) as page`)
+      .leftJoin(
+        permissions,
         and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`),
-      ),
+      )
+      .leftJoin(agents, isAgentOfPermission),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.
-  rows.sort((a, b) => byId(b, a));
+  rows.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || b.place - a.place || byId(b, a));
   // Permissions of a deleted agent are hidden until they are erased.
   const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
-  return page.make(rows, (row) => {
-    if (!hasAgent(row)) return null;
+  const present = (row: (typeof rows)[number]) => {
+    if (!hasAgent(row) || row.isEnd) return null;
     return presentPermission(row, now, principal, tokens.get(row.id));
+  };
+  return page.make(rows, present, {
+    position: writePosition,
+    isCut: rows.some(({ isEnd }) => isEnd),
   });
 }
 
-function hasAgent(
-  row: { [C in keyof ReviewedPermission]: ReviewedPermission[C] | null },
-): row is ReviewedPermission {
+type Nullable<R> = { [C in keyof R]: R[C] | null };
+
+function hasAgent<R extends Nullable<ReviewedPermission>>(row: R): row is R & ReviewedPermission {
   return row.agentId !== null;
 }
 
-/**
- * Makes the select of the ids of the matching permissions, newest first.
- *
- * Within an account, agent or action, the indexes order by status, then by id. The select merges
- * one index range for each status, so the cost of a page does not depend on how many permissions
- * match. (An overdue request is expired, although its stored status may still be `pending`: another
- * index finds these.) With an external id it depends on how many agents use that id.
- */
-function selectIds(
+type Position = `${number}.${Id<'perm'>}`;
+
+function writePosition({ place, id }: Place): Position {
+  return `${place}.${id}`;
+}
+
+function readPosition(position: Position): Place {
+  const [place, id] = position.split('.') as [string, Id<'perm'>];
+  return { place: Number(place), id };
+}
+
+function readFilter(
   principal: Principal,
-  { agent_id, action, external_id, status: wanted }: ListInput,
-  after: Id<'perm'> | undefined,
-  now: number,
-): SQL {
-  const account = principal.account.number;
-  const agent = selectWantedAgent(principal, agent_id, account);
-  let older = sql``;
-  if (after) older = sql`and id < ${idBytes(after)}`;
-  if (external_id !== undefined) {
-    // Few permissions have an external id: one select reads them all, and sorts.
-    const hasStatus = statusCondition(wanted, now);
-    return sql`select id from ${rangeOfExternalId(account, agent, action, external_id)} and ${hasStatus} ${older}
-      order by id desc`;
-  }
-  const range = chooseRange(account, agent, action);
-  let isLive = sql``;
-  if (wanted === 'pending') isLive = sql`and expires_at > ${now}`;
-  const stored = PERMISSION_STATUSES.filter((status) => status === (wanted ?? status));
-  const arms = stored.map(
-    (status) => sql`select id from ${range} and ${isStored(status)} ${isLive} ${older}`,
-  );
-  if (wanted === 'expired')
-    arms.push(sql`select id from ${overdueRange(account, agent, action, now)} ${older}`);
-  return mergeSorted(arms, 'id', 'desc');
-}
-
-function rangeOfExternalId(
-  account: number,
-  agent: SQL | null,
-  action: string | undefined,
-  externalId: string,
-): SQL {
-  // At most one permission per agent.
-  return sql`permissions indexed by permissions_by_external_id
-    where account = ${account} and external_id = ${externalId} ${andMatches(agent, action)}`;
-}
-
-/** The requests that are overdue, but still stored as pending: those since the last sweep. */
-function overdueRange(
-  account: number,
-  agent: SQL | null,
-  action: string | undefined,
-  now: number,
-): SQL {
-  return sql`permissions indexed by permissions_waiting
-    where account = ${account} and ${isStored('pending')} and expires_at <= ${now} ${andMatches(agent, action)}`;
-}
-
-function andMatches(agent: SQL | null, action: string | undefined): SQL {
-  const matches: SQL[] = [];
-  if (agent) matches.push(sql`and agent = ${agent}`);
-  if (action !== undefined) matches.push(sql`and action = ${action}`);
-  return sql.join(matches, sql` `);
-}
-
-function chooseRange(account: number, agent: SQL | null, action: string | undefined): SQL {
-  if (agent && action !== undefined) {
-    return sql`permissions indexed by permissions_by_agent_action where agent = ${agent} and action = ${action}`;
-  }
-  if (agent) return sql`permissions indexed by permissions_by_agent where agent = ${agent}`;
-  if (action !== undefined)
-    return sql`permissions indexed by permissions_by_action where account = ${account} and action = ${action}`;
-  return sql`permissions indexed by permissions_by_status where account = ${account}`;
+  { agent_id, status, action, external_id, decided_by }: ListInput,
+): PermissionFilter {
+  const filter: PermissionFilter = { status, action, externalId: external_id };
+  const agent = wantedAgent(principal, agent_id);
+  if (agent !== undefined) filter.agent = agent;
+  if (decided_by !== undefined) filter.decidedBy = parseId('member', decided_by);
+  return filter;
 }
 
 /**
- * The number of the agent to which the list is limited, as SQL; null for a user who names no agent,
- * and so gets all.
+ * The agent to which the list is limited; undefined for a user who names none, and so gets all.
  *
- * This is what restricts an agent to its own permissions: without a filter it gets its own number.
- * The SQL is NULL, which matches nothing, if the caller names an agent that does not exist or, as
- * an agent, names another one.
+ * This is what restricts an agent to its own permissions: without a filter it gets its own id. Null,
+ * which matches nothing, if the caller names no agent's id or, as an agent, another one's.
  */
-function selectWantedAgent(
+function wantedAgent(
   principal: Principal,
   wanted: string | undefined,
-  account: number,
-): SQL | null {
+): Id<'agent'> | null | undefined {
   const id = parseId('agent', wanted ?? '');
   if (principal.kind === 'agent') {
-    const { agent } = principal;
-    if (wanted === undefined || id === agent.id) return sql`${agent.number}`;
-    return sql`null`;
+    const own = principal.agent.id;
+    return wanted === undefined || id === own ? own : null;
   }
-  if (wanted === undefined) return null;
-  if (!id) return sql`null`;
-  return sql`(select number from agents where account = ${account} and id = ${idBytes(id)})`;
-}
-
-function isStored(status: PermissionStatus): SQL {
-  return sql`status = ${codeOf(PERMISSION_STATUSES, status)}`;
-}
-
-/**
- * Whether a permission has a status at the time `now`; for undefined, any. An overdue request is
- * expired, although its stored status may still be `pending`.
- */
-function statusCondition(wanted: PermissionStatus | undefined, now: number): SQL {
-  if (wanted === undefined) return sql`true`;
-  if (wanted === 'pending') return sql`${isStored('pending')} and expires_at > ${now}`;
-  if (wanted === 'expired')
-    return sql`(${isStored('expired')} or ${isStored('pending')} and expires_at <= ${now})`;
-  return isStored(wanted);
+  if (wanted === undefined) return undefined;
+  return id;
 }
 
 export const listPermissionsRoute = new Hono().get(
@@ -202,7 +146,10 @@ export const listPermissionsRoute = new Hono().get(
     id: 'listPermissions',
     tag: 'Permissions',
     summary: 'List permissions',
-    description: 'Newest first. An agent sees only its own permissions, with their active tokens.',
+    description:
+      'Newest first, in the order of the log: of requests or, with a status, of the entries that gave it. Goes back to ' +
+      'the retention of the plan; pending requests and an `external_id` are always found. An agent sees only its own ' +
+      'permissions, with their active tokens. A page may be short, with `has_more`.',
     success: ok(pageOf(Permission)),
   }),
   sharedAccess('permissions:read'),

@@ -254,12 +254,17 @@ async function presentExisting(
 
 /** The guard of a request that waits: neither its agent nor the account has too many. */
 function pendingQuotaGuard(agent: number, account: number): Guard {
-  const pending = (of: number) => sql`coalesce((
-    select count from ${pendingPermissions} where account = ${account} and agent = ${of}
+  const ofAccount = sql`coalesce((
+    select count from ${pendingPermissions} where account = ${account}
   ), 0)`;
+  // Reads no more rows than the quota has places.
+  const isFullForAgent = sql`exists (
+    select 1 from permissions indexed by permissions_pending_by_agent
+    where agent = ${agent} and status = 0 limit 1 offset ${MAX_PENDING_REQUESTS_OF_AGENT - 1}
+  )`;
   return {
     name: 'pending_requests_below_quota',
-    holds: sql`${pending(agent)} < ${MAX_PENDING_REQUESTS_OF_AGENT} and ${pending(0)} < ${MAX_PENDING_REQUESTS}`,
+    holds: sql`${ofAccount} < ${MAX_PENDING_REQUESTS} and not ${isFullForAgent}`,
     otherwise: new Problem(
       'conflict',
       `The agent has ${MAX_PENDING_REQUESTS_OF_AGENT} pending requests, or the account ${MAX_PENDING_REQUESTS}: the maximum. Decide some, or ` +

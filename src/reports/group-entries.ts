@@ -2,9 +2,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import type { PositionRange } from '../audit/find-file-range';
 import { selectDetail } from '../audit/select-detail';
-import { codeOf } from '../db/columns';
+import { codeOf, codesOf } from '../db/columns';
 import type { Reader } from '../db/database';
-import { auditEntries, EVENT_TYPES, type EventType } from '../db/schema';
+import { auditEntries } from '../db/schema';
+import { eventTypeOfCode, STORED_EVENTS, type StoredEvent } from '../db/stored-events';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import {
   type CountedVote,
@@ -49,7 +50,7 @@ export async function groupEntries(
     const [first = low] = positions;
     return {
       ...row,
-      event: EVENT_TYPES[event] as EventType,
+      event: eventTypeOfCode(event),
       votes: readVotes(votes),
       entries: positions.length,
       first,
@@ -82,16 +83,16 @@ function selectEntries(range: PositionRange, low: number): SQL {
     select ${selectDetail('resource', 'later')}
     from ${auditEntries} as ${later} indexed by audit_by_agent_action
     where ${later.agent} = ${entry.agent} and ${later.action} = ${entry.action}
-      and ${later.event} = ${codeOf(EVENT_TYPES, 'request')}
+      and ${later.event} = ${code('request')}
       and ${later.pos} > ${entry.pos} and ${later.pos} < ${range.high}
     order by ${later.pos} limit ${inlineNumber(RETRY_WINDOW)})`;
   const reviewed = sql`${selectDetail('review_policy_id', 'entry')} is not null`;
   const usedBefore = sql`exists (
     select 1 from ${auditEntries} as ${earlier}
     where ${earlier.pos} = ${entry.pos} / ${LOG_SPAN_SQL} * ${LOG_SPAN_SQL} + ${entry.previous}
-      and ${earlier.event} = ${codeOf(EVENT_TYPES, 'use')} and ${earlier.pos} >= ${range.low})`;
+      and ${earlier.event} = ${code('use')} and ${earlier.pos} >= ${range.low})`;
   // Details that are too deep for SQLite are older than votes.
-  const hasVotes = sql`${entry.event} in (${inlineCodes('approve', 'deny', 'expire')})
+  const hasVotes = sql`${entry.event} in (${codesOf(STORED_EVENTS, ['approve', 'deny', 'request_expire'])})
     and json_valid(${entry.details}) and ${entry.details} ->> 'votes' is not null`;
   const votes = sql`iif(${hasVotes}, (
     select json_group_array(json_array(value ->> 'by', value ->> 'signed'))
@@ -100,34 +101,29 @@ function selectEntries(range: PositionRange, low: number): SQL {
   const flag = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
   const isQuick = flag(quick, FLAGS.quick);
   const isReviewed = flag(reviewed, FLAGS.reviewed);
-  const expired = sql`case ${selectDetail('expired', 'entry')}
-    when 'token' then ${inlineNumber(FLAGS.unusedToken)}
-    when 'withdrawn' then ${inlineNumber(FLAGS.withdrawn)}
-    else 0 end`;
+  const withdrawn = sql`${selectDetail('expired', 'entry')} = 'withdrawn'`;
   return sql`
     select ${entry.pos}, ${entry.agent}, ${entry.event},
       strftime('%Y-%m', ${entry.createdAt} / 1000, 'unixepoch') as month,
       iif(
-        ${entry.event} in (${inlineCodes('approve', 'deny')}), ${selectDetail('decided_by', 'entry')}, ''
+        ${entry.event} in (${codesOf(STORED_EVENTS, ['approve', 'deny'])}), ${selectDetail('decided_by', 'entry')}, ''
       ) as decider,
       ${votes} as votes,
       case ${entry.event}
-        when ${codeOf(EVENT_TYPES, 'approve')} then ${isQuick} + ${isReviewed}
-        when ${codeOf(EVENT_TYPES, 'deny')} then
+        when ${code('approve')} then ${isQuick} + ${isReviewed}
+        when ${code('deny')} then
           ${isQuick} + ${flag(retried, FLAGS.retried)} + ${isReviewed}
-        when ${codeOf(EVENT_TYPES, 'use')} then ${flag(sql`not ${usedBefore}`, FLAGS.firstUse)}
-        when ${codeOf(EVENT_TYPES, 'expire')} then ${expired}
+        when ${code('use')} then ${flag(sql`not ${usedBefore}`, FLAGS.firstUse)}
+        when ${code('request_expire')} then ${flag(withdrawn, FLAGS.withdrawn)}
+        when ${code('token_expire')} then ${inlineNumber(FLAGS.unusedToken)}
         else 0
       end as flags
     from ${auditEntries} as ${entry} not indexed
     where ${entry.pos} >= ${low} and ${entry.pos} < ${range.high}`;
 }
 
-function inlineCodes(...events: EventType[]): SQL {
-  return sql.join(
-    events.map((event) => codeOf(EVENT_TYPES, event)),
-    sql`, `,
-  );
+function code(event: StoredEvent): SQL {
+  return codeOf(STORED_EVENTS, event);
 }
 
 /** A number written into the statement, because D1 binds numbers as REAL. */

@@ -8,6 +8,8 @@ import { replay } from './states.ts';
 import type { LoadedTenant } from './tenant.ts';
 
 const LOG_SPAN = 2 ** 32;
+/** The code of the expiry of a token in the log; that of a request has the code of `expire`. */
+const TOKEN_EXPIRE = 6;
 /** A number that no agent in the database has. */
 const GONE_AGENT = 2 ** 40;
 
@@ -92,25 +94,28 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
     'insert into audit_entries values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const last = new Uint32Array(history.agent.length);
+  const approved = new Uint8Array(history.agent.length);
   for (let at = 0; at < history.time.length; at++) {
     const permission = history.permission[at] as number;
     const previous = last[permission] || null;
     last[permission] = at + 1;
+    const event = history.event[at] as number;
+    if (EVENTS[event] === 'approve') approved[permission] = 1;
     if (history.erased[at]) continue;
     const time = history.time[at] as number;
-    const isExpiry = EVENTS[history.event[at] as number] === 'expire';
+    const isExpiry = EVENTS[event] === 'expire';
     insert.run(
       number * LOG_SPAN + at + 1,
       agentOf(tenant, permission),
       permissionBytes(number, permission, history.requestedAt[permission] as number),
       previous,
-      history.event[at] as number,
+      isExpiry && approved[permission] ? TOKEN_EXPIRE : event,
       actionOf(history, permission),
       time,
       // The service itself writes entries of expiry, so they have no address.
       isExpiry ? '' : '2001:db8::17',
       isExpiry ? 'countersign' : 'countersign-bench',
-      detailsOf(tenant, permission, history.event[at] as number),
+      detailsOf(tenant, permission, event),
       entryRandom(number, at + 1),
     );
   }

@@ -8,7 +8,8 @@ import { databaseFiles } from '../support/local/service.ts';
 const LOG_SPAN = 2 ** 32;
 
 // Names by their stored codes.
-const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
+/** The event types by the codes of stored events: requests and tokens expire under two codes. */
+const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke', 'expire'];
 const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'];
 const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'];
 const ERASURE_REASONS = ['agent_deleted', 'retention'];

@@ -19,7 +19,7 @@ async function pending({ id }: TestAccount): Promise<[counted: number, actual: n
   const owner = numberOf('accounts', id);
   const [counted, actual] = await env.DB.batch<{ n: number }>([
     env.DB.prepare(
-      `select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner} and agent = 0`,
+      `select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner}`,
     ),
     env.DB.prepare(`select count(*) as n from permissions where account = ${owner} and status = 0`),
   ]);

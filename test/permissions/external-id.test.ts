@@ -64,9 +64,13 @@ describe('an external id', () => {
       const { cost: again } = await agent.must(200, 'POST', '/v1/permissions', asked);
       return [first.read, again.read];
     };
+    // A request counts those that are pending.
+    const settleAll = () => env.DB.exec('update permissions set status = 2');
     await readByRequests('call-0');
+    await settleAll();
     const before = await readByRequests('call-1');
     await copyPermission(env.DB, agent.id, 500);
+    await settleAll();
     expect(await readByRequests('call-2')).toEqual(before);
   });
 
@@ -176,7 +180,7 @@ describe('a request with an external id', () => {
     const rival = new World();
     rival.now = world.now;
     await agent.request();
-    await env.DB.exec('update pending_permissions set count = 999');
+    await env.DB.exec('update pending_permissions set count = 9999');
     let first: Json;
     database.before(2, async () => {
       first = await rival.call('POST', '/v1/permissions', { token: agent.key, body: ASKED });
@@ -189,7 +193,7 @@ describe('a request with an external id', () => {
   it('is answered 200 for an existing request while the quota is reached', async () => {
     const { agent } = await makeAgent();
     await agent.must(201, 'POST', '/v1/permissions', ASKED);
-    await env.DB.exec('update pending_permissions set count = 1000');
+    await env.DB.exec('update pending_permissions set count = 10000');
     await agent.must(200, 'POST', '/v1/permissions', ASKED);
     await agent.must(409, 'POST', '/v1/permissions', ACT);
   });

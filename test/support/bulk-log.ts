@@ -45,7 +45,7 @@ export async function copyPermission(
        insert into permissions
        select account, unhex(hex(substr(id, 1, 6)) || hex(randomblob(10))), agent, action, resource, scope, reason, token_ttl, max_uses,
          status, granted_scope, decided_by, decided_at, decision_reason, policy_id, token_status, token_max_uses,
-         token_uses, token_issued_at, token_expires_at, token_key_id, last_entry, expires_at, created_at, updated_at,
+         token_uses, token_issued_at, token_expires_at, token_key_id, last_entry + n.value, expires_at, created_at, updated_at,
          null, null, null, null, null, null
        from (select * from permissions where agent = (select number from agents where hex(id) = ?) limit 1), n`,
     )

@@ -12,7 +12,7 @@ const OF_ACCOUNTS = [
     'file_outcomes',
     'agents',
   ],
-  ...['held_messages', 'notification_settings'],
+  ...['held_messages', 'notification_settings', 'pending_permissions'],
 ];
 const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
 
@@ -37,10 +37,6 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ['permission_events', '(account, permission) not in (select account, id from permissions)'],
     ['reviews', '(account, id) not in (select account, id from permissions)'],
     ['votes', '(account, permission) not in (select account, id from reviews)'],
-    // The count of an account has agent 0. Those of its agents are erased with the agents, which
-    // may take longer.
-    ['pending_permissions', `agent = 0 and account not in (${accounts})`],
-    ['pending_permissions', `agent <> 0 and agent not in (${agents})`],
     ['agent_keys', 'agent not in (select number from agents)'],
     ['deliveries', `webhook not in (${webhooks}) or agent not in (${agents})`],
     ['stored_answers', `subject not in (${subjects})`],

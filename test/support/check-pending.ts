@@ -6,8 +6,7 @@ export const PENDING_CHECK: [fault: string, sql: string] = [
   'a count of pending permissions that differs from them',
   `select account as subject from pending_permissions as counted where count <> (
      select count(*) from permissions as there where there.status = 0 and there.account = counted.account
-       and (counted.agent = 0 or there.agent = counted.agent)
    )
    union select account from permissions where status = 0 and account in (select number from accounts)
-     and account not in (select account from pending_permissions where agent = 0)`,
+     and account not in (select account from pending_permissions)`,
 ];

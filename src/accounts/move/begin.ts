@@ -83,8 +83,8 @@ function selectBounds(account: number, now: number): SQL {
     min(
       ${now},
       coalesce((
-        select created_at from permissions indexed by permissions_by_status
-        where account = ${number} and status = ${pending} order by id limit 1
+        select min(created_at) from permissions indexed by permissions_pending
+        where account = ${number} and status = ${pending}
       ), ${now}),
       coalesce((
         select min(created_at) from permission_events indexed by permission_events_pending

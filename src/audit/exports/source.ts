@@ -1,7 +1,9 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { mergeSorted } from '../../db/merge-sorted';
-import { agents, auditEntries, EVENT_TYPES, type EventType } from '../../db/schema';
+import { agents, auditEntries, type EventType } from '../../db/schema';
+import { eventTypeOfCode, STORED_EVENTS, storedEventsOf } from '../../db/stored-events';
 import type { FileRow } from '../../files/file-records';
 import { entryId, saltOf } from '../../ledger/entry-id';
 import { formatHexId, type Id } from '../../lib/typeid';
@@ -99,7 +101,7 @@ export class EntrySource {
         sequence,
         agentId,
         permission: formatHexId('perm', bytes),
-        event: EVENT_TYPES[event] as EventType,
+        event: eventTypeOfCode(event),
         action,
         resource,
         ipAddress,
@@ -145,8 +147,8 @@ export class EntrySource {
 }
 
 /**
- * Selects the entries in order, without a sort: a range of the table, or one index range per event
- * type, merged.
+ * Selects the entries in order, without a sort: a range of the table, or one index range per stored
+ * event, merged.
  */
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
@@ -166,9 +168,9 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
   let range = sql`${entry} indexed by audit_by_event where true`;
   if (file.agent !== null)
     range = sql`${entry} indexed by audit_by_agent where ${entry.agent} = ${file.agent}`;
-  const arms = (event_types ?? EVENT_TYPES).map((type) => {
-    const event = sql.raw(String(EVENT_TYPES.indexOf(type)));
-    return sql`select ${columns} from ${range} and ${entry.event} = ${event} and ${within}`;
+  const arms = (event_types?.flatMap(storedEventsOf) ?? STORED_EVENTS).map((event) => {
+    const isEvent = sql`${entry.event} = ${codeOf(STORED_EVENTS, event)}`;
+    return sql`select ${columns} from ${range} and ${isEvent} and ${within}`;
   });
   return mergeSorted(arms, 'pos', 'asc');
 }
