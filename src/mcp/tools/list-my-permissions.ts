@@ -11,7 +11,7 @@ export const listMyPermissionsTool = defineTool({
     'has those.',
   annotations: { readOnlyHint: true },
   admit: requireAgent,
-  input: () => PermissionList().omit({ agent_id: true }),
+  input: () => PermissionList().omit({ agent_id: true, decided_by: true }),
   output: ShownPage,
   async run({ context, input }) {
     const page = await listPermissions(context, input);

@@ -3259,6 +3259,8 @@ export interface components {
       external_id?: string;
       /** @description Only permissions for exactly this action. */
       action?: string;
+      /** @description Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents. */
+      decided_by?: string;
     };
     GetPermissionQuery: {
       /**

@@ -494,7 +494,7 @@ export abstract class Operations {
   /**
    * List permissions.
    *
-   * Newest first. An agent sees only its own permissions, with their active tokens.
+   * Newest first, in the order of the log: of requests or, with a status, of the entries that gave it. Goes back to the retention of the plan; pending requests and an `external_id` are always found. An agent sees only its own permissions, with their active tokens. A page may be short, with `has_more`.
    *
    * `GET /v1/permissions`, by an agent key or a user token with `permissions:read`.
    */
