@@ -7,7 +7,7 @@ import { agents, auditEntries } from '../db/schema';
 import { storedEventsOf } from '../db/stored-events';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
-import type { UserContext } from '../http/context';
+import type { AccountRef, UserContext } from '../http/context';
 import { queryNumber, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
@@ -19,7 +19,14 @@ import { type LazyOutput, lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import {
+  type DetailFilter,
+  detailParameters,
+  matchesDetails,
+  readDetailFilter,
+} from './detail-filter';
+import {
   AuditEntry,
+  detailsOf,
   EventType,
   entryColumns,
   isAgentOfEntry,
@@ -27,7 +34,7 @@ import {
   oldestKept,
   presentEntry,
 } from './entry';
-import { type EntryFilter, selectPositions } from './select-positions';
+import { type EntryFilter, selectDetailPositions, selectPositions } from './select-positions';
 
 /** The query parameters of a list of audit entries. */
 export const AuditList = lazy(() =>
@@ -37,6 +44,7 @@ export const AuditList = lazy(() =>
     permission_id: queryText.optional().meta({ description: 'Only entries of this permission.' }),
     event_type: EventType().optional().meta({ description: 'Only entries of this type.' }),
     action: queryText.optional().meta({ description: 'Only entries of exactly this action.' }),
+    ...detailParameters(),
     ...dateRange(),
     order: z
       .enum(['desc', 'asc'], 'must be asc or desc')
@@ -55,8 +63,9 @@ type Input = LazyOutput<typeof AuditList>;
 
 /**
  * Lists the matching entries of the account's audit log, as far back as its retention period. A
- * page leaves out entries of deleted agents, and ends early when its entries reach 8 MiB: so it may
- * have fewer entries than its limit, or none.
+ * page leaves out entries of deleted agents. It ends early when its entries reach 8 MiB and, with a
+ * filter on details, once it has examined many entries. So it may have fewer entries than its
+ * limit, or none.
  * @throws Problem `invalid_request` for parameters that contradict each other; `invalid_cursor`
  */
 export async function listAuditEntries(
@@ -69,6 +78,7 @@ export async function listAuditEntries(
   }
   const { reader, principal, runtime } = context;
   const { account } = principal;
+  const details = readDetailFilter('query', input);
   const page = await openPage<`${number}`>(context, { list: 'audit', caller: account.id }, input);
   const filter = readFilter(input, oldestKept(account, runtime.now()));
   const sequence = page.after ?? input.after_sequence;
@@ -77,24 +87,57 @@ export async function listAuditEntries(
     if (input.order === 'asc') filter.after = boundary;
     else filter.before = boundary;
   }
-  const positions = selectPositions(account, filter, input.order, page.rowLimit);
-  const [found] = await reader.load([
+  const { entries, end } = await loadEntries(reader, account, {
+    filter,
+    details,
+    order: input.order,
+    limit: page.rowLimit,
+  });
+  const fitting = takeFitting(entries);
+  const rows = await loadLargeDetails(reader, fitting);
+  const listed = rows.map(({ agentId, ...row }) => {
+    const entry = agentId && presentEntry(account, { ...row, agentId });
+    const isListed = entry && (!details || matchesDetails(detailsOf(entry), details));
+    return { id: String(row.pos - logStart(account)), entry: isListed ? entry : null };
+  });
+  const isCut = rows.length < entries.length || end !== undefined;
+  if (end && fitting.length === entries.length)
+    listed.push({ id: String(end.pos - logStart(account)), entry: null });
+  return page.make(listed, ({ entry }) => entry, { isCut });
+}
+
+interface PageQuery {
+  filter: EntryFilter;
+  details: DetailFilter | undefined;
+  order: 'asc' | 'desc';
+  limit: number;
+}
+
+/**
+ * Loads the matching entries in order, large details left out, and the last entry that was
+ * examined, if more may follow it.
+ */
+async function loadEntries(reader: Reader, account: AccountRef, query: PageQuery) {
+  const { filter, details, order, limit } = query;
+  let positions = sql`select pos, 0 as is_end from (${selectPositions(account, filter, order, limit)})`;
+  if (details) positions = selectDetailPositions(account, filter, details, order, limit);
+  const [rows] = await reader.load([
     reader
-      .select({ ...entryColumns, details: smallDetails, size: detailsSize })
+      .select({
+        ...entryColumns,
+        details: smallDetails,
+        size: detailsSize,
+        isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
+      })
       .from(sql`(${positions}) as page`)
       .crossJoin(auditEntries)
       .leftJoin(agents, isAgentOfEntry)
       .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.
-  found.sort((a, b) => a.pos - b.pos);
-  if (input.order === 'desc') found.reverse();
-  const rows = await loadLargeDetails(reader, takeFitting(found));
-  const listed = rows.map(({ agentId, ...row }) => ({
-    id: String(row.pos - logStart(account)),
-    entry: agentId && presentEntry(account, { ...row, agentId }),
-  }));
-  return page.make(listed, ({ entry }) => entry, { isCut: rows.length < found.length });
+  const entries = rows.filter(({ isEnd }) => !isEnd).sort((a, b) => a.pos - b.pos);
+  if (order === 'desc') entries.reverse();
+  return { entries, end: rows.find(({ isEnd }) => isEnd) };
 }
 
 /** @param kept the earliest time of the entries that are kept */
@@ -168,7 +211,8 @@ export const listAuditEntriesRoute = new Hono().get(
     description:
       'Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. ' +
       'With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap. A ' +
-      'page ends early, with `has_more`, when its entries reach 8 MiB.',
+      'page ends early, with `has_more`, when its entries reach 8 MiB. With `resource`, `decided_by` or `scope_key`, which ' +
+      'have no index, a page examines at most 1,000 entries: it may have few or none, with `has_more`.',
     success: ok(pageOf(AuditEntry)),
   }),
   userAccess('audit:read'),

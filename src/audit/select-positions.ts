@@ -2,10 +2,12 @@ import { type SQL, sql } from 'drizzle-orm';
 import { codeOf, codesOf } from '../db/columns';
 import { mergeSorted } from '../db/merge-sorted';
 import { agents, auditEntries, erasedEntries } from '../db/schema';
+import { selectExamined } from '../db/select-examined';
 import { STORED_EVENTS, type StoredEvent } from '../db/stored-events';
 import type { AccountRef } from '../http/context';
 import { LOG_SPAN } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
+import { type DetailFilter, matchesDetailsSql } from './detail-filter';
 import { logStart } from './entry';
 
 type LogAccount = Pick<AccountRef, 'number'>;
@@ -44,18 +46,49 @@ export function selectPositions(
     select pos from (${mergeSorted(selectArms(account, filter), 'pos', order)}) limit ${limit}`;
 }
 
+/**
+ * Maximum number of entries that one page examines if it has a filter on details: then it reads at
+ * most three times as many rows.
+ */
+export const MAX_EXAMINED = 650;
+
+/**
+ * As {@link selectPositions}, of the entries whose details match too, with the column `is_end`. No
+ * index has the details: the page examines up to {@link MAX_EXAMINED} of the other entries. If that
+ * does not fill it, its last row has `is_end`, and is the last one that was examined.
+ */
+export function selectDetailPositions(
+  account: LogAccount,
+  filter: EntryFilter,
+  details: DetailFilter,
+  order: 'asc' | 'desc',
+  limit: number,
+): SQL {
+  const isListed = sql`cross join ${auditEntries} as entry
+    where entry.pos = examined.pos and ${matchesDetailsSql(details, 'entry')}`;
+  const rows = mergeSorted(selectArms(account, filter), 'pos', order);
+  return sql`
+    with log as materialized (${selectLog(account)}),
+      bounds as materialized (${selectBounds(account, filter)})
+    select pos, is_end from (${selectExamined(
+      { rows, alias: 'examined', columns: ['pos'], isListed },
+      { limit, maxExamined: MAX_EXAMINED },
+    )})`;
+}
+
 /** Selects the matching positions within the bounds: one arm for each range of an index. */
 function selectArms(account: LogAccount, filter: EntryFilter): SQL[] {
-  const within = sql`${auditEntries.pos} >= (select low from bounds)
-    and ${auditEntries.pos} < (select high from bounds)`;
   if (filter.permission !== undefined) return [selectOfPermission(account, filter)];
-  const index = chooseIndex(filter);
-  if (!index)
-    return [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
-  const { events = STORED_EVENTS } = filter;
-  return events.map(
-    (event) => sql`select ${auditEntries.pos} from ${index}
-      and ${auditEntries.event} = ${codeOf(STORED_EVENTS, event)} and ${within}`,
+  const { agent, events, action } = filter;
+  const ranges = entryRanges({
+    events,
+    action,
+    ...(agent !== undefined && { agent: sql`(select agent from bounds)` }),
+  });
+  return ranges.map(
+    (range) => sql`
+      select ${auditEntries.pos} from ${range} and ${auditEntries.pos} >= (select low from bounds)
+        and ${auditEntries.pos} < (select high from bounds)`,
   );
 }
 
@@ -105,11 +138,35 @@ export function selectEntryCounts(account: LogAccount, times: readonly number[])
 }
 
 /**
- * The index that has the matching entries of a stored event as one range; null without any filter
- * that needs one.
+ * The ranges that together have the matching entries, each sorted by position: what follows `from`
+ * in a statement, up to a condition. An index has the matching entries of one stored event as one
+ * range; without a filter that needs one, the whole table is the range.
+ * @param agent the number of the agent
  */
-function chooseIndex({ agent, events, action }: EntryFilter): SQL | null {
-  const ofAgent = sql`${auditEntries.agent} = (select agent from bounds)`;
+export function entryRanges({
+  agent,
+  action,
+  events,
+}: {
+  agent?: SQL | undefined;
+  action?: string | undefined;
+  events?: readonly StoredEvent[] | undefined;
+}): SQL[] {
+  const index = chooseIndex(agent, action, events !== undefined);
+  if (!index) return [sql`${auditEntries} not indexed where true`];
+  const given = events ?? STORED_EVENTS;
+  return given.map((event) => {
+    const isEvent = sql`${auditEntries.event} = ${codeOf(STORED_EVENTS, event)}`;
+    return sql`${index} and ${isEvent}`;
+  });
+}
+
+function chooseIndex(
+  agent: SQL | undefined,
+  action: string | undefined,
+  hasEvents: boolean,
+): SQL | null {
+  const ofAgent = sql`${auditEntries.agent} = ${agent}`;
   if (agent !== undefined && action !== undefined) {
     return sql`${auditEntries} indexed by audit_by_agent_action
       where ${ofAgent} and ${auditEntries.action} = ${action}`;
@@ -117,7 +174,7 @@ function chooseIndex({ agent, events, action }: EntryFilter): SQL | null {
   if (agent !== undefined) return sql`${auditEntries} indexed by audit_by_agent where ${ofAgent}`;
   if (action !== undefined)
     return sql`${auditEntries} indexed by audit_by_action where ${auditEntries.action} = ${action}`;
-  if (events) return sql`${auditEntries} indexed by audit_by_event where true`;
+  if (hasEvents) return sql`${auditEntries} indexed by audit_by_event where true`;
   return null;
 }
 
