@@ -506,6 +506,24 @@ describe('in a log of thousands of entries', () => {
     expect(cost.read).toBeLessThan(320);
   });
 
+  it('reads the entries of a permission no more often with these filters than without', async () => {
+    const { id, token } = await agent.approved({ max_uses: 1_000, scope: { amount: 9 } });
+    for (let use = 0; use < 30; use++)
+      await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+    const query = { permission_id: id, limit: '50' };
+    const plain = await read(account, query);
+    expect(plain.body.data).toHaveLength(32);
+    for (const filters of [
+      { resource: 'none' },
+      { scope_key: 'amount', scope_min: '9' },
+    ] as Filters[]) {
+      const { body, cost } = await read(account, { ...query, ...filters });
+      expect(body.data).toHaveLength(filters.resource ? 0 : 32);
+      expect(body.has_more).toBe(false);
+      expect(cost.read).toBeLessThanOrEqual(plain.cost.read);
+    }
+  });
+
   it('goes on after entries that are hidden, of which each page examines the same number', async () => {
     const hidden = await account.agent();
     await hidden.request({ resource: 'file:hidden' });
