@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
+import { parquetMetadata } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { agentNumbers, fillWithDenials } from '../support/bulk-log';
 import { makeExport, parseFile } from '../support/exports';
@@ -524,6 +525,23 @@ describe('in a log of thousands of entries', () => {
     }
   });
 
+  it('exports entries that are far apart, in all formats and in many batches', async () => {
+    // More batches lie between them than an encoder may buffer entries for.
+    const sizes = { part: 2 ** 23, sliceRows: 20, sliceBytes: 2 ** 20, slices: 3, batchRows: 4 };
+    await agent.request({ resource: 'file:last' });
+    const last = log.length + 33;
+    for (const format of ['csv', 'json', 'parquet']) {
+      const fields = { resource: 'file:*', format };
+      const { shown, bytes } = await makeExport(account, fields, sizes);
+      expect(shown).toMatchObject({ status: 'completed', row_count: 3 });
+      const rows = await parseFile(format, bytes);
+      expect(rows.map(({ sequence }) => sequence)).toEqual([1, 2, last]);
+      if (format !== 'parquet') continue;
+      const { row_groups } = parquetMetadata(Uint8Array.from(bytes).buffer);
+      expect(row_groups.map(({ num_rows }) => num_rows)).toEqual([2n, 1n]);
+    }
+  });
+
   it('goes on after entries that are hidden, of which each page examines the same number', async () => {
     const hidden = await account.agent();
     await hidden.request({ resource: 'file:hidden' });
@@ -531,7 +549,8 @@ describe('in a log of thousands of entries', () => {
     await account.must(204, 'DELETE', `/v1/agents/${hidden.id}`);
     for (const order of ['asc', 'desc']) {
       const { sequences } = await list(account, { resource: 'file:*', order, limit: '20' });
-      expect(sequences).toEqual(order === 'asc' ? [1, 2] : [2, 1]);
+      const found = [1, 2, log.length + 33];
+      expect(sequences).toEqual(order === 'asc' ? found : found.reverse());
     }
   });
 });
