@@ -145,7 +145,7 @@ beforeAll(async () => {
 type Filters = { [name: string]: string };
 
 /** Whether an entry matches filters, by the words of the contract. */
-function isMatch({ sequence, ...entry }: Json, filters: Filters): boolean {
+function isMatch({ sequence, ...entry }: Json, filters: Json): boolean {
   const { details } = entry;
   const { resource, decided_by: by, scope_key: key, scope_min: min, scope_max: max } = filters;
   if (filters.agent_id !== undefined && entry.agent_id !== filters.agent_id) return false;
@@ -245,7 +245,7 @@ async function list(account: TestAccount, query: Filters) {
   return { sequences, pages };
 }
 
-const sequencesOf = (log: Json[], filters: Filters): number[] =>
+const sequencesOf = (log: Json[], filters: Json): number[] =>
   log.filter((entry) => isMatch(entry, filters)).map(({ sequence }) => sequence);
 
 describe('a search by what the details have', () => {
@@ -351,6 +351,28 @@ describe('an export by what the details have', () => {
       { numRuns: 30 },
     );
   }, 120_000);
+
+  it.each<Json>([
+    { scope_key: 'amount', scope_min: -1e308 },
+    { scope_key: 'amount', scope_max: 5 },
+    { scope_key: 'amount', scope_min: 5, scope_max: 5 },
+    { scope_key: 'a.b', scope_min: 0 },
+    { scope_key: 'a"b', scope_min: 0 },
+    { scope_key: '\\"', scope_min: 0 },
+    { scope_key: '#-1', scope_min: 0 },
+    { resource: 'mailbox:a' },
+    { resource: 'mailbox:a*' },
+    { resource: 'mailbox:a%*' },
+    { resource: 'mailbox:a_*' },
+    { resource: 'mailbox:ä👍*', action: 'x.pay' },
+  ])('has exactly the matching entries, details or not: %j', async (filters) => {
+    const wanted = sequencesOf(scene.log, filters);
+    for (const include_details of [true, false]) {
+      const { bytes } = await makeExport(scene.account, { ...filters, include_details });
+      const rows = await parseFile('json', bytes);
+      expect(rows.map(({ sequence }) => sequence)).toEqual(wanted);
+    }
+  });
 
   it('shows the filters as they were given, and null for the others', async () => {
     const { account } = scene;

@@ -33,11 +33,12 @@ export function readNumber(text: string, option: string, min = 1): number {
   throw new UsageError(`--${option} ${escapeText(text)} is not a whole number of at least ${min}.`);
 }
 
-/** @throws UsageError for anything but a number as JSON writes it, which is sent as it is written */
+/** @throws UsageError for anything but a number as JSON writes it, or one that a double would round */
 export function readDecimal(text: string, option: string): number {
-  const value = readJson(text, `--${option} ${escapeText(text)}`);
+  const where = `--${option} ${escapeText(text)}`;
+  const value = isJson(text) ? readJson(text, where) : null;
   if (typeof value === 'number') return value;
-  throw new UsageError(`--${option} ${escapeText(text)} is not a number.`);
+  throw new UsageError(`${where} is not a number.`);
 }
 
 /** @throws UsageError for anything but a JSON object */
