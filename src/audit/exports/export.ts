@@ -134,8 +134,10 @@ export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequ
   return { ...NOT_ASKED, ...(request as ExportRequest) };
 }
 
+type ExportFilters = Omit<ExportRequest, 'start_date' | 'end_date' | 'from' | 'to'>;
+
 /** The filters of an export's request, without its dates. */
-export function exportFilters(request: ExportRequest) {
+export function exportFilters(request: ExportFilters) {
   const { agent_id, event_types, action, resource, decided_by } = request;
   const { scope_key, scope_min, scope_max } = request;
   const ofScope = { scope_key, scope_min, scope_max };
