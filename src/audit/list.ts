@@ -20,7 +20,14 @@ import { type LazyOutput, lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import {
+  detailFilterOf,
+  detailParameters,
+  matchesDetails,
+  readDetailFilter,
+} from './detail-filter';
+import {
   AuditEntry,
+  detailsOf,
   EventType,
   entryColumns,
   isAgentOfEntry,
@@ -28,7 +35,7 @@ import {
   oldestKeptSql,
   presentEntry,
 } from './entry';
-import { type EntryFilter, selectPositions } from './select-positions';
+import { type EntryFilter, selectDetailPositions, selectPositions } from './select-positions';
 
 /** The query parameters of a list of audit entries. */
 export const AuditList = lazy(() =>
@@ -38,6 +45,7 @@ export const AuditList = lazy(() =>
     permission_id: queryText.optional().meta({ description: 'Only entries of this permission.' }),
     event_type: EventType().optional().meta({ description: 'Only entries of this type.' }),
     action: queryText.optional().meta({ description: 'Only entries of exactly this action.' }),
+    ...detailParameters(),
     ...dateRange(),
     order: z
       .enum(['desc', 'asc'], 'must be asc or desc')
@@ -64,9 +72,17 @@ const auditList = defineList({
       if (input.order === 'asc') filter.after = Number(sequence);
       else filter.before = Number(sequence);
     }
-    const positions = selectPositions({ number: account }, filter, input.order, rowLimit);
+    const details = detailFilterOf(input);
+    const log = { number: account };
+    let positions = sql`select pos, 0 as is_end from (${selectPositions(log, filter, input.order, rowLimit)})`;
+    if (details) positions = selectDetailPositions(log, filter, details, input.order, rowLimit);
     return reader
-      .select({ ...entryColumns, details: smallDetails, size: detailsSize })
+      .select({
+        ...entryColumns,
+        details: smallDetails,
+        size: detailsSize,
+        isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
+      })
       .from(sql`(${positions}) as page`)
       .crossJoin(auditEntries)
       .leftJoin(agents, isAgentOfEntry)
@@ -82,8 +98,9 @@ function readSequence(text: string): string | null {
 
 /**
  * Lists the matching entries of the account's audit log, as far back as its retention period. A
- * page leaves out entries of deleted agents, and ends early when its entries reach 8 MiB: so it may
- * have fewer entries than its limit, or none.
+ * page leaves out entries of deleted agents. It ends early when its entries reach 8 MiB and, with a
+ * filter on details, once it has examined many entries. So it may have fewer entries than its
+ * limit, or none.
  * @param preloaded the rows of the page, if they were preloaded
  * @throws Problem `invalid_request` for parameters that contradict each other; `invalid_cursor`
  */
@@ -101,14 +118,22 @@ export async function listAuditEntries(
   const page = await openPage(context, { list: 'audit', caller: account.id }, input);
   const found = preloaded ?? (await loadPage(auditList, context, input, page));
   // Sorted here, because SQLite would read each row again to sort the join.
-  found.sort((a, b) => a.pos - b.pos);
-  if (input.order === 'desc') found.reverse();
-  const rows = await loadLargeDetails(reader, takeFitting(found));
-  const listed = rows.map(({ agentId, ...row }) => ({
-    id: String(row.pos - logStart(account)),
-    entry: agentId && presentEntry(account, { ...row, agentId }),
-  }));
-  return page.make(listed, ({ entry }) => entry, { isCut: rows.length < found.length });
+  const entries = found.filter(({ isEnd }) => !isEnd).sort((a, b) => a.pos - b.pos);
+  if (input.order === 'desc') entries.reverse();
+  // The last entry that was examined, if more may follow it.
+  const end = found.find(({ isEnd }) => isEnd);
+  const details = readDetailFilter('query', input);
+  const fitting = takeFitting(entries);
+  const rows = await loadLargeDetails(reader, fitting);
+  const listed = rows.map(({ agentId, ...row }) => {
+    const entry = agentId && presentEntry(account, { ...row, agentId });
+    const isListed = entry && (!details || matchesDetails(detailsOf(entry), details));
+    return { id: String(row.pos - logStart(account)), entry: isListed ? entry : null };
+  });
+  const isCut = rows.length < entries.length || end !== undefined;
+  if (end && fitting.length === entries.length)
+    listed.push({ id: String(end.pos - logStart(account)), entry: null });
+  return page.make(listed, ({ entry }) => entry, { isCut });
 }
 
 /** @param kept the earliest time of the entries that are kept */
@@ -183,7 +208,8 @@ export const listAuditEntriesRoute = new Hono().get(
     description:
       'Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. ' +
       'With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap. A ' +
-      'page ends early, with `has_more`, when its entries reach 8 MiB.',
+      'page ends early, with `has_more`, when its entries reach 8 MiB. With `resource`, `decided_by` or `scope_key`, which ' +
+      'have no index, a page examines at most 1,000 entries: it may have few or none, with `has_more`.',
     success: ok(pageOf(AuditEntry)),
   }),
   userAccess('audit:read', preloadPage(auditList)),

@@ -2,9 +2,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import { codeOf, codesOf, idSql } from '../db/columns';
 import { mergeSorted } from '../db/merge-sorted';
 import { agents, auditEntries, erasedEntries } from '../db/schema';
+import { selectExamined } from '../db/select-examined';
 import { STORED_EVENTS, type StoredEvent } from '../db/stored-events';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
+import { type DetailFilter, matchesDetailsSql } from './detail-filter';
 
 /** The account of a log. */
 interface LogAccount {
@@ -41,23 +43,73 @@ export function selectPositions(
   limit: number,
 ): SQL {
   return sql`
-    with owner as materialized (${selectOwner(account)}), log as materialized (${selectLog()}),
-      period as materialized (${selectPeriod(filter)}), bounds as materialized (${selectBounds(filter)})
+    with ${selectContext(account, filter)}
     select pos from (${mergeSorted(selectArms(filter), 'pos', order)}) limit ${limit}`;
+}
+
+/** The tables that the arms of a selection refer to. */
+function selectContext(account: LogAccount, filter: EntryFilter): SQL {
+  return sql`
+    owner as materialized (${selectOwner(account)}), log as materialized (${selectLog()}),
+    period as materialized (${selectPeriod(filter)}), bounds as materialized (${selectBounds(filter)})`;
+}
+
+/**
+ * Maximum number of entries that one page examines if it has a filter on details: then it reads at
+ * most three times as many rows.
+ */
+export const MAX_EXAMINED = 600;
+
+/**
+ * As {@link selectPositions}, of the entries whose details match too, with the column `is_end`. No
+ * index has the details: the page examines up to {@link MAX_EXAMINED} of the other entries. If that
+ * does not fill it, its last row has `is_end`, and is the last one that was examined.
+ */
+export function selectDetailPositions(
+  account: LogAccount,
+  filter: EntryFilter,
+  details: DetailFilter,
+  order: 'asc' | 'desc',
+  limit: number,
+): SQL {
+  return sql`
+    with ${selectContext(account, filter)}
+    select pos, is_end from (${selectMatching(filter, details, order, limit)})`;
+}
+
+function selectMatching(
+  filter: EntryFilter,
+  details: DetailFilter,
+  order: 'asc' | 'desc',
+  limit: number,
+): SQL {
+  if (filter.permission !== undefined) {
+    // All of its entries are read in any case, so none has to be examined again.
+    const ofPermission = mergeSorted([selectOfPermission(filter, details)], 'pos', order);
+    return sql`select pos, 0 as is_end from (${ofPermission}) limit ${limit}`;
+  }
+  const isListed = sql`cross join ${auditEntries} as entry
+    where entry.pos = examined.pos and ${matchesDetailsSql(details, 'entry')}`;
+  const rows = mergeSorted(selectArms(filter), 'pos', order);
+  return selectExamined(
+    { rows, alias: 'examined', columns: ['pos'], isListed },
+    { limit, maxExamined: MAX_EXAMINED },
+  );
 }
 
 /** Selects the matching positions within the bounds: one arm for each range of an index. */
 function selectArms(filter: EntryFilter): SQL[] {
-  const within = sql`${auditEntries.pos} >= (select low from bounds)
-    and ${auditEntries.pos} < (select high from bounds)`;
   if (filter.permission !== undefined) return [selectOfPermission(filter)];
-  const index = chooseIndex(filter);
-  if (!index)
-    return [sql`select ${auditEntries.pos} from ${auditEntries} not indexed where ${within}`];
-  const { events = STORED_EVENTS } = filter;
-  return events.map(
-    (event) => sql`select ${auditEntries.pos} from ${index}
-      and ${auditEntries.event} = ${codeOf(STORED_EVENTS, event)} and ${within}`,
+  const { agent, events, action } = filter;
+  const ranges = entryRanges({
+    events,
+    action,
+    ...(agent !== undefined && { agent: sql`(select agent from bounds)` }),
+  });
+  return ranges.map(
+    (range) => sql`
+      select ${auditEntries.pos} from ${range} and ${auditEntries.pos} >= (select low from bounds)
+        and ${auditEntries.pos} < (select high from bounds)`,
   );
 }
 
@@ -107,11 +159,35 @@ export function selectEntryCounts(account: LogAccount, times: readonly number[])
 }
 
 /**
- * The index that has the matching entries of a stored event as one range; null without any filter
- * that needs one.
+ * The ranges that together have the matching entries, each sorted by position: what follows `from`
+ * in a statement, up to a condition. An index has the matching entries of one stored event as one
+ * range; without a filter that needs one, the whole table is the range.
+ * @param agent the number of the agent
  */
-function chooseIndex({ agent, events, action }: EntryFilter): SQL | null {
-  const ofAgent = sql`${auditEntries.agent} = (select agent from bounds)`;
+export function entryRanges({
+  agent,
+  action,
+  events,
+}: {
+  agent?: SQL | undefined;
+  action?: string | undefined;
+  events?: readonly StoredEvent[] | undefined;
+}): SQL[] {
+  const index = chooseIndex(agent, action, events !== undefined);
+  if (!index) return [sql`${auditEntries} not indexed where true`];
+  const given = events ?? STORED_EVENTS;
+  return given.map((event) => {
+    const isEvent = sql`${auditEntries.event} = ${codeOf(STORED_EVENTS, event)}`;
+    return sql`${index} and ${isEvent}`;
+  });
+}
+
+function chooseIndex(
+  agent: SQL | undefined,
+  action: string | undefined,
+  hasEvents: boolean,
+): SQL | null {
+  const ofAgent = sql`${auditEntries.agent} = ${agent}`;
   if (agent !== undefined && action !== undefined) {
     return sql`${auditEntries} indexed by audit_by_agent_action
       where ${ofAgent} and ${auditEntries.action} = ${action}`;
@@ -119,7 +195,7 @@ function chooseIndex({ agent, events, action }: EntryFilter): SQL | null {
   if (agent !== undefined) return sql`${auditEntries} indexed by audit_by_agent where ${ofAgent}`;
   if (action !== undefined)
     return sql`${auditEntries} indexed by audit_by_action where ${auditEntries.action} = ${action}`;
-  if (events) return sql`${auditEntries} indexed by audit_by_event where true`;
+  if (hasEvents) return sql`${auditEntries} indexed by audit_by_event where true`;
   return null;
 }
 
@@ -130,21 +206,23 @@ function chooseIndex({ agent, events, action }: EntryFilter): SQL | null {
  * last entry, and each entry that of the one before. It ends at an erased entry, or one before the
  * bounds. A permission has few entries: a request, a decision, at most 1,000 uses and an end.
  */
-function selectOfPermission(filter: EntryFilter): SQL {
+function selectOfPermission(filter: EntryFilter, details?: DetailFilter): SQL {
   const { permission, agent, events, action } = filter;
-  const isWanted = [sql`pos < (select high from bounds)`];
+  const columns = sql`entry.pos, entry.previous, entry.event, entry.agent, entry.action,
+    ${details ? matchesDetailsSql(details, 'entry') : sql`true`}`;
+  const isWanted = [sql`pos < (select high from bounds)`, sql`matches_details`];
   if (agent !== undefined) isWanted.push(sql`agent = (select agent from bounds)`);
   if (action !== undefined) isWanted.push(sql`action = ${action}`);
   if (events) isWanted.push(sql`event in (${codesOf(STORED_EVENTS, events)})`);
   return sql`
     select pos from (
-      with recursive chain (pos, previous, event, agent, action) as (
-        select entry.pos, entry.previous, entry.event, entry.agent, entry.action
+      with recursive chain (pos, previous, event, agent, action, matches_details) as (
+        select ${columns}
         from permissions cross join audit_entries as entry
         where permissions.account = (select number from owner) and permissions.id = ${permission && idBytes(permission)}
           and entry.pos = ${START} + permissions.last_entry and entry.pos >= (select low from bounds)
         union all
-        select entry.pos, entry.previous, entry.event, entry.agent, entry.action
+        select ${columns}
         from chain cross join audit_entries as entry
         where entry.pos = ${START} + chain.previous and entry.pos >= (select low from bounds)
       )

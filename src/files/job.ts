@@ -67,6 +67,9 @@ const MAX_SAVED_REST = 1 / 4;
  */
 const MAX_BATCHES = 128;
 
+/** Batches after which a job saves its state and ends: each takes some queries of an invocation. */
+const MAX_JOB_BATCHES = 384;
+
 /** Bytes that are hashed between two renewals of the lease. */
 const DIGEST_STEP = 64 * 2 ** 20;
 
@@ -162,9 +165,12 @@ async function uploadArtifact(
   if (producer === 'later') return 'more';
   const upload = new Upload(bucket, artifact.key, store, state, rest, sizes.part);
   const rowsBefore = state.rows;
+  let batches = 0;
   try {
     for (let slice = 1; ; slice++) {
-      const ended = await produceSlice(job, producer, upload);
+      const produced = await produceSlice(job, producer, upload);
+      const { ended } = produced;
+      batches += produced.batches;
       state.rows = rowsBefore + producer.rows;
       state.producer = ended ? null : producer.save();
       const records = producer.takeProofRecords?.();
@@ -172,7 +178,7 @@ async function uploadArtifact(
         state.proofRecords.push(await store.saveProofRecords(records));
       if (ended) return await endUpload(job, state, upload);
       await store.save(state, upload.rest());
-      if (slice === sizes.slices) return 'more';
+      if (slice === sizes.slices || batches >= MAX_JOB_BATCHES) return 'more';
     }
   } catch (error) {
     if (isNoSuchUpload(error)) throw new UploadBroken('the upload is gone', { cause: error });
@@ -180,12 +186,15 @@ async function uploadArtifact(
   }
 }
 
-/** Produces a slice and uploads its full parts; returns whether it was the last. */
+/**
+ * Produces a slice and uploads its full parts; returns whether it was the last, and how many
+ * batches it took.
+ */
 async function produceSlice(
   { lease, sizes }: Job,
   producer: Producer,
   upload: Upload,
-): Promise<boolean> {
+): Promise<{ ended: boolean; batches: number }> {
   const { part, sliceRows, sliceBytes } = sizes;
   const { rows, reached } = producer;
   const { size } = upload;
@@ -193,15 +202,15 @@ async function produceSlice(
     await lease.renew();
     const { chunks, ended } = await producer.next();
     for (const chunk of chunks) await upload.write(chunk);
-    if (ended) return true;
+    if (ended) return { ended, batches };
     const fullness = Math.max(
       (producer.rows - rows) / sliceRows,
       (upload.size - size) / sliceBytes,
     );
     if (fullness >= 2 || (fullness >= 1 && upload.rest().length <= part * MAX_SAVED_REST))
-      return false;
+      return { ended, batches };
     // A producer that reads much and writes little saves how far it has read.
-    if (batches >= MAX_BATCHES && producer.reached > reached) return false;
+    if (batches >= MAX_BATCHES && producer.reached > reached) return { ended, batches };
   }
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { EMAIL_ADDRESS, MAX_EMAIL_LENGTH, normalizeEmailAddress } from '../lib/email-address';
+import { roundingFault } from '../lib/exact-json';
 import {
   isJsonObject,
   type Json,
@@ -125,6 +126,17 @@ export function queryNumber(min: number, max: number) {
   };
   return z.preprocess(read, wholeNumber(min, max));
 }
+
+/** The form of a number in JSON. */
+const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** A number in a query string, written as in JSON, that a double holds exactly as it is written. */
+export const queryDecimal = z.preprocess((value, refinement) => {
+  if (typeof value !== 'string') return value;
+  if (!JSON_NUMBER.test(value)) return value;
+  refuse(refinement, roundingFault(value));
+  return Number(value);
+}, z.number('must be a JSON number'));
 
 /** An e-mail address, which is trimmed. U-labels of its host name become A-labels. */
 export const emailAddress = z

@@ -6,6 +6,7 @@ import {
   isReviewOfPermission,
 } from '../db/permission-joins';
 import { agents, permissionContents, permissions, reviews } from '../db/schema';
+import { selectExamined } from '../db/select-examined';
 import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { byId, type Id, idBytes, parseId } from '../lib/typeid';
@@ -20,7 +21,6 @@ import {
 import type { Preview } from './preview';
 import { awaitsDecisionOf, isEligible, isOwner } from './reviews/reviewers';
 import { type Standing, standingOf, type Voter } from './reviews/voter';
-import { selectExamined } from './select-examined';
 
 /** A request that waits for a decision, with what a person needs to see how urgent it is. */
 export interface WaitingRequest {
@@ -170,7 +170,11 @@ function selectListed(
   const joined = sql`left join reviews
     on reviews.account = permissions.account and reviews.id = permissions.id
     where ${isWanted}`;
-  return selectExamined(waiting, joined, { limit: rowLimit, maxExamined: MAX_EXAMINED });
+  const examined = { rows: waiting, alias: 'permissions', columns: ['id', 'place'] };
+  return selectExamined(
+    { ...examined, isListed: joined },
+    { limit: rowLimit, maxExamined: MAX_EXAMINED },
+  );
 }
 
 /**

@@ -3,10 +3,10 @@ import { oldestKeptSql } from '../audit/entry';
 import { type EntryFilter, selectPositions } from '../audit/select-positions';
 import { codeOf, idSql } from '../db/columns';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../db/schema';
+import { selectExamined } from '../db/select-examined';
 import type { StoredEvent } from '../db/stored-events';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
-import { selectExamined } from './select-examined';
 
 /** The permissions to list. An id of null matches none. */
 export interface PermissionFilter {
@@ -62,15 +62,22 @@ export function selectListed(
     const joined = sql`cross join permissions as stored
       on stored.account = ${account} and stored.id = permissions.id
       where ${isListed} and not (is_vote and decided_by is ${filter.decidedBy})`;
-    return selectExamined(decided, joined, { limit, maxExamined: MAX_EXAMINED });
+    return selectExaminedPermissions(decided, joined, limit);
   }
   if (filter.status === 'pending') {
     let isListed = sql`expires_at > ${now}`;
     if (filter.action !== undefined) isListed = sql`${isListed} and action = ${filter.action}`;
     const pending = selectPending(account, filter, after);
-    return selectExamined(pending, sql`where ${isListed}`, { limit, maxExamined: MAX_EXAMINED });
+    return selectExaminedPermissions(pending, sql`where ${isListed}`, limit);
   }
   return selectLogged(account, filter, filter.status ?? 'requested', after, { limit, now });
+}
+
+function selectExaminedPermissions(rows: SQL, isListed: SQL, limit: number): SQL {
+  return selectExamined(
+    { rows, alias: 'permissions', columns: ['id', 'place'], isListed },
+    { limit, maxExamined: MAX_EXAMINED },
+  );
 }
 
 /** The entries of the log that the lists consist of. */

@@ -85,6 +85,9 @@ describe('arguments', () => {
     ],
     [['audit', 'list', '--event', 'evil'], 'evil'],
     [['audit', 'list', '--limit', '-1'], 'limit'],
+    [['audit', 'list', '--min', '1x'], '--min 1x is not a number.'],
+    [['audit', 'list', '--max', '"1"'], '--max "1" is not a number.'],
+    [['audit', 'tail', '--max', '9007199254740993'], 'cannot be sent as it is written'],
     [
       ['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '--proof', 'x'],
       '--details',
@@ -432,6 +435,45 @@ describe('commands', () => {
       'POST /v1/audit/export': problem(400, 'invalid_request', { errors }),
     });
     expect(stderr).toContain('\n  --from: no\n  --event: no\n  --agent: no\n  body.other: no\n');
+  });
+
+  it('filters on details are sent with a list, an export and a tail of the log', async () => {
+    const options = ['--resource', 'mailbox:*', '--by', 'm', '--scope-key', 'a b', '--min=-1.5'];
+    const filters = { resource: 'mailbox:*', decided_by: 'm', scope_key: 'a b', scope_min: -1.5 };
+    const empty = { data: [], has_more: false, next_cursor: null };
+    const queryOf = (path = '') =>
+      Object.fromEntries(new URL(path, 'https://countersign.test').searchParams);
+    const list = await runInProcess(['audit', 'list', ...options], { 'GET /v1/audit': empty });
+    expect(queryOf(list.sent[0]?.path)).toMatchObject({ ...filters, scope_min: '-1.5' });
+
+    const dates = ['--from', '2026-01-01', '--to', '2026-01-31', '--output', '-'];
+    const argv = ['audit', 'export', ...dates, '--action', 'pay', ...options, '--max', '1e3'];
+    const { sent } = await runInProcess(argv, {
+      'POST /v1/audit/export': problem(400, 'invalid_request'),
+    });
+    expect(sent[0]?.body).toMatchObject({ ...filters, action: 'pay', scope_max: 1000 });
+  });
+
+  it('a tail with a filter on details asks for no entry twice', async () => {
+    let newest = 10;
+    let sleeps = 0;
+    const clock = {
+      now: () => 0,
+      sleep: async () => {
+        newest += 5;
+        sleeps += 1;
+        if (sleeps > 2) throw new Error('stopped');
+      },
+    };
+    const page = (...data: object[]) => ({ data, has_more: false, next_cursor: null });
+    const answers = {
+      'GET /v1/audit': ({ path }: { path: string }) =>
+        path.includes('after_sequence') ? page() : page({ sequence: newest }),
+    };
+    const argv = ['audit', 'tail', '--resource', 'mailbox:a'];
+    const { sent } = await runInProcess(argv, answers, { clock });
+    const after = sent.flatMap(({ path }) => /after_sequence=(\d+)/.exec(path)?.[1] ?? []);
+    expect(after).toEqual(['10', '10', '15']);
   });
 
   it('a service that does not answer is told with its address, and never with the credential', async () => {

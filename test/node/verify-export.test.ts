@@ -445,6 +445,15 @@ describe('an entry that was left out together with its proof', () => {
     );
     expectProven(filtered);
     expect(filtered.limits.join()).toContain('had a filter (one agent)');
+    for (const [filter, words] of [
+      [{ action: 'email.send' }, 'one action'],
+      [{ resource: 'mailbox:*' }, 'some resources'],
+      [{ scope_key: 'amount', scope_max: 7 }, 'a range of a number in the scope'],
+    ] as const) {
+      const report = await verifyParts(without(sealed(20), [9], { ...EVERYTHING, ...filter }));
+      expectProven(report);
+      expect(report.limits.join()).toContain(`had a filter (${words})`);
+    }
   });
 
   it('is reported as lost before sealing when the sealed leaf does not contain it', async () => {
@@ -480,6 +489,13 @@ describe('the verifier', () => {
     ['at an end date with another UTC offset', { end_date: '2026-01-01T02:00:05+02:00' }, 5],
     ['of another agent', { agent_id: makeEntry(1).agent_id }, 2],
     ['of another type', { event_types: ['approve', 'use', 'deny'] }, 4],
+    ['of another action', { action: 'email.read' }, 1],
+    ['of another resource', { resource: 'mailbox:1' }, 2],
+    ['of a resource that begins otherwise', { resource: 'mailbox:1*' }, 2],
+    ['that another one decided', { decided_by: 'member_1' }, 1],
+    ['with too low a number', { scope_key: 'amount', scope_min: 0.5 }, 1],
+    ['with too high a number', { scope_key: 'amount', scope_max: 1 }, 4],
+    ['without the number', { scope_key: 'Amount', scope_min: 0 }, 1],
   ])('reports an entry %s that was not requested', async (_, request, sequence) => {
     const parts = sealed(9).export();
     const head = { ...parts.head, request: { ...parts.head.request, ...request } };

@@ -98,8 +98,7 @@ export class Conformance {
 
   private checkText(what: string, text: string, schema: Json): string[] {
     const { type } = this.document.resolve(schema);
-    const value = type === 'integer' ? Number(text) : type === 'boolean' ? text === 'true' : text;
-    return this.checkValue(what, value, schema);
+    return this.checkValue(what, readParameter(text, type), schema);
   }
 
   private checkValue(what: string, value: unknown, schema: Json): string[] {
@@ -122,6 +121,12 @@ function checkUnrouted(codes: ProblemCode[], { headers, body, text }: Answer): s
     ({ path, message }) => `the body at ${path.join('.')}: ${message}`,
   );
   return headers.has('X-Request-Id') ? faults : [...faults, 'the header X-Request-Id is missing'];
+}
+
+function readParameter(text: string, type: string): unknown {
+  if (type === 'integer' || type === 'number') return Number(text);
+  if (type === 'boolean') return text === 'true';
+  return text;
 }
 
 function countParameters(template: string): number {

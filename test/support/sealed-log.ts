@@ -167,6 +167,12 @@ export type ExportRequest = {
   end_date: string;
   agent_id: string | null;
   event_types: string[] | null;
+  action?: string | null;
+  resource?: string | null;
+  decided_by?: string | null;
+  scope_key?: string | null;
+  scope_min?: number | null;
+  scope_max?: number | null;
 };
 
 export const EVERYTHING: ExportRequest = {

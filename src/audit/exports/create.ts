@@ -6,12 +6,14 @@ import { newFileColumns } from '../../files/presentation';
 import { requestFile } from '../../files/request';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
-import { choice, endDate, listOf, queryText, startDate } from '../../http/fields';
+import { choice, type DateBound, endDate, listOf, queryText, startDate } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import { type LazyOutput, lazy } from '../../lib/lazy';
+import { DAY, formatTime } from '../../lib/time';
 import { idBytes, parseId } from '../../lib/typeid';
 import { requireDateOrder } from '../date-range';
+import { detailFields, readDetailFilter } from '../detail-filter';
 import { oldestKept } from '../entry';
 import { AuditExport, EXPORT_FORMATS, type ExportRequest, presentExport } from './export';
 
@@ -30,10 +32,13 @@ export const ExportCreation = lazy(() =>
         description: 'Entries from this time on. A bare date means its midnight in UTC.',
       }),
       end_date: endDate().meta({
-        description: 'Entries before this time. A bare date means the end of that day.',
+        description:
+          'Entries before this time. A bare date means the end of that day. What is after today means the end of today.',
       }),
       agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
       event_types: eventTypes().optional().meta({ description: 'Entries of these types.' }),
+      action: queryText.optional().meta({ description: 'Entries of exactly this action.' }),
+      ...detailFields(),
       include_details: z
         .boolean()
         .default(false)
@@ -55,21 +60,30 @@ export const ExportCreation = lazy(() =>
 
 /**
  * Starts an export of the entries that match now. Entries that are written later are not in it.
- * @throws Problem `too_many_exports`; `invalid_request` if the range starts after it ends
+ * @throws Problem `too_many_exports`; `invalid_request` if the range starts after it ends,
+ *   or filters contradict each other
  */
 export async function createExport(
   context: UserContext,
   input: LazyOutput<typeof ExportCreation>,
 ): Promise<AuditExport> {
-  const { format, start_date, end_date, agent_id, event_types, include_details, bom } = input;
-  requireDateOrder('body', { start_date, end_date });
+  const { format, start_date, agent_id, event_types, include_details, bom } = input;
   const { principal, runtime, config } = context;
   const now = runtime.now();
+  const end_date = endToday(input.end_date, now);
+  requireDateOrder('body', { start_date, end_date });
+  readDetailFilter('body', input);
   const request: ExportRequest = {
     start_date: start_date.text,
     end_date: end_date.text,
     agent_id: agent_id ?? null,
     event_types: event_types ?? null,
+    action: input.action ?? null,
+    resource: input.resource ?? null,
+    decided_by: input.decided_by ?? null,
+    scope_key: input.scope_key ?? null,
+    scope_min: input.scope_min ?? null,
+    scope_max: input.scope_max ?? null,
     include_details,
     bom,
     from: start_date.bound,
@@ -87,6 +101,13 @@ export async function createExport(
   const shown = await presentExport(config, principal, newFileColumns(file), now);
   await requestFile(context, file, shown);
   return shown;
+}
+
+/** The end of a range, or that of today in UTC if it is later. */
+function endToday(end: DateBound, now: number): DateBound {
+  const time = (Math.floor(now / DAY) + 1) * DAY;
+  if (end.bound <= time) return end;
+  return { text: formatTime(time), written: time, bound: time };
 }
 
 /**

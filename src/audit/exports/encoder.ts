@@ -7,6 +7,8 @@ export interface Encoder {
   readonly maxEntries: number;
   /** Adds entries, and returns the next bytes of the file; none while it buffers the entries. */
   add(entries: ExportedEntry[]): Uint8Array[];
+  /** Returns the bytes of the entries that it buffers. */
+  flush(): Uint8Array[];
   /** Returns the last bytes of the file. */
   end(): Uint8Array[];
   /**

@@ -28,12 +28,15 @@ export type ExportRequest = {
   end_date: string;
   agent_id: string | null;
   event_types: EventType[] | null;
+  action: string | null;
+  resource: string | null;
+  decided_by: string | null;
+  scope_key: string | null;
+  scope_min: number | null;
+  scope_max: number | null;
   include_details: boolean;
-  /**
-   * Whether the file begins with a byte order mark. Absent in exports that were made before it
-   * could be asked for.
-   */
-  bom?: boolean;
+  /** Whether the file begins with a byte order mark. */
+  bom: boolean;
   /** The start of the range in milliseconds since the epoch, inclusive. */
   from: number;
   /** The end of the range, exclusive. */
@@ -47,9 +50,17 @@ export const AuditExport = lazy(() =>
       export_id: idField('export'),
       format: z.enum(EXPORT_FORMATS),
       start_date: z.string().meta({ description: 'As it was written.' }),
-      end_date: z.string().meta({ description: 'As it was written.' }),
+      end_date: z.string().meta({
+        description: 'As it was written, or the end of the day of the request if that was earlier.',
+      }),
       agent_id: z.string().nullable(),
       event_types: z.array(z.enum(EVENT_TYPES)).nullable(),
+      action: z.string().nullable(),
+      resource: z.string().nullable(),
+      decided_by: z.string().nullable(),
+      scope_key: z.string().nullable(),
+      scope_min: z.number().nullable(),
+      scope_max: z.number().nullable(),
       include_details: z.boolean(),
       bom: z.boolean(),
       row_count: countField.optional(),
@@ -87,6 +98,12 @@ export const AuditExport = lazy(() =>
           end_date: '2026-01-31',
           agent_id: null,
           event_types: ['approve', 'deny'],
+          action: null,
+          resource: null,
+          decided_by: null,
+          scope_key: null,
+          scope_min: null,
+          scope_max: null,
           include_details: false,
           bom: false,
           download_url: null,
@@ -101,9 +118,30 @@ export const AuditExport = lazy(() =>
 
 export type AuditExport = LazyOutput<typeof AuditExport>;
 
+/** What an export did not ask for if it was made before that could be asked for. */
+const NOT_ASKED = {
+  action: null,
+  resource: null,
+  decided_by: null,
+  scope_key: null,
+  scope_min: null,
+  scope_max: null,
+  bom: false,
+};
+
 /** The request of an export. */
 export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequest {
-  return request as ExportRequest;
+  return { ...NOT_ASKED, ...(request as ExportRequest) };
+}
+
+type ExportFilters = Omit<ExportRequest, 'start_date' | 'end_date' | 'from' | 'to'>;
+
+/** The filters of an export's request, without its dates. */
+export function exportFilters(request: ExportFilters) {
+  const { agent_id, event_types, action, resource, decided_by } = request;
+  const { scope_key, scope_min, scope_max } = request;
+  const ofScope = { scope_key, scope_min, scope_max };
+  return { agent_id, event_types, action, resource, decided_by, ...ofScope };
 }
 
 /**
@@ -126,13 +164,12 @@ export async function presentExport(
   row: PresentedFile,
   now: number,
 ): Promise<AuditExport> {
-  const { from, to, bom = false, ...request } = exportRequest(row);
+  const { from: _, to: __, ...request } = exportRequest(row);
   const { fields, proofUrl, sha256 } = await presentFile(config, home, row, now);
   return {
     export_id: publicFileId(row) as Id<'export'>,
     format: row.format as ExportFormat,
     ...request,
-    bom,
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,

@@ -73,9 +73,13 @@ export class ParquetEncoding implements Encoder {
     return chunks;
   }
 
+  flush(): Uint8Array[] {
+    if (this.buffered.length === 0) return [];
+    return [this.writeGroup()];
+  }
+
   end(): Uint8Array[] {
-    const chunks: Uint8Array[] = [];
-    if (this.buffered.length > 0) chunks.push(this.writeGroup());
+    const chunks = this.flush();
     this.writer.finish();
     const footer = this.takeBytes();
     if (this.writer.row_groups.length === 0) typeEmptyRowGroups(footer);

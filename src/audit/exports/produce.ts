@@ -46,7 +46,7 @@ async function openEncoder(
   account: Id<'user'>,
   saved: Json,
 ): Promise<Encoder> {
-  const { include_details: withDetails, bom = false } = exportRequest(file);
+  const { include_details: withDetails, bom } = exportRequest(file);
   const { format } = file;
   if (format === 'parquet') {
     // Loaded here, so that no request waits for it.
@@ -58,9 +58,14 @@ async function openEncoder(
   return new TextFileEncoder(csvFormat(account, { withDetails, bom }), total);
 }
 
+/** Batches during which the encoder may buffer entries. A full row group takes a few. */
+const MAX_BATCHES_BUFFERED = 256;
+
 class ExportProducer implements Producer {
   private readonly source: EntrySource;
   private readonly records: ProofRecordBuffer | null;
+  /** Batches since the encoder began to buffer. */
+  private batchesBuffered = 0;
 
   constructor(
     private readonly input: ProducerInput,
@@ -82,14 +87,31 @@ class ExportProducer implements Producer {
   }
 
   async next(): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
-    const limit = Math.min(this.input.batchRows, this.encoder.maxEntries);
-    const { entries, next } = await this.source.read(this.span, limit);
+    const { batchRows } = this.input;
+    const limit = Math.min(batchRows, this.encoder.maxEntries);
+    const { entries, next } = await this.source.read(this.span, { limit, maxExamined: batchRows });
     this.span = { low: next, high: this.span.high };
     this.records?.add(entries);
     const chunks = this.encoder.add(entries);
+    chunks.push(...this.flushSparse());
     const ended = next >= this.span.high;
     if (ended) chunks.push(...this.encoder.end());
     return { chunks, ended };
+  }
+
+  /**
+   * Flushes the encoder if its entries are far apart. Otherwise the producer would not advance for
+   * long, and the job that continues the file would have to find them again.
+   */
+  private flushSparse(): Uint8Array[] {
+    if (!this.encoder.firstBuffered) {
+      this.batchesBuffered = 0;
+      return [];
+    }
+    this.batchesBuffered += 1;
+    if (this.batchesBuffered < MAX_BATCHES_BUFFERED) return [];
+    this.batchesBuffered = 0;
+    return this.encoder.flush();
   }
 
   takeProofRecords(): Uint8Array {

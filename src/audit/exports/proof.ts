@@ -14,7 +14,7 @@ import { parseHead, presentHead, type SignedHead } from '../tree/checkpoint';
 import { openSealedTree } from '../tree/open-tree';
 import type { SealingContext } from '../tree/seal';
 import { tileReader } from '../tree/storage';
-import { exportRequest, getsProof } from './export';
+import { exportFilters, exportRequest, getsProof } from './export';
 import { type ErasuresProgress, ProofErasures } from './proof-erasures';
 import { type LeavesProgress, ProofLeaves } from './proof-leaves';
 
@@ -131,14 +131,15 @@ class ProofProducer implements Producer {
   /** The JSON before the first erasure. */
   private describe(): string {
     const { file } = this.input;
-    const { start_date, end_date, agent_id, event_types } = exportRequest(file);
+    const asked = exportRequest(file);
+    const { start_date, end_date } = asked;
     const members = {
       version: 1,
       export_id: publicFileId(file),
       format: file.format,
       sha256: this.file.sha256,
       row_count: this.file.rows,
-      request: { start_date, end_date, agent_id, event_types },
+      request: { start_date, end_date, ...exportFilters(asked) },
       checkpoint: presentHead(this.head),
     };
     const lines = Object.entries(members).map(

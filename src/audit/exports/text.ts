@@ -49,6 +49,10 @@ export class TextFileEncoder implements Encoder {
     return between;
   }
 
+  flush(): Uint8Array[] {
+    return [];
+  }
+
   end(): Uint8Array[] {
     const { head, tail } = this.format;
     let text = tail(this.total ?? 0);

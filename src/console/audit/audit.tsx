@@ -2,7 +2,7 @@ import { oldestKept } from '../../audit/entry';
 import { createExport, ExportCreation } from '../../audit/exports/create';
 import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
 import { AuditList, listAuditEntries } from '../../audit/list';
-import { formatTime, MINUTE } from '../../lib/time';
+import { formatTime } from '../../lib/time';
 import { listOrRefusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
@@ -12,7 +12,7 @@ import type { ConsoleContext } from '../session/access';
 import { EntryList } from './entry-list';
 import { ExportForm, type RefusedExport } from './export-form';
 import { ActiveFilters, FilterForm } from './filter-form';
-import { auditAddress, type Filters, readFilters } from './filters';
+import { auditAddress, type Filters, isExamined, readFilters } from './filters';
 import { timelineSpan } from './span';
 import { Timeline } from './timeline';
 
@@ -35,18 +35,20 @@ export async function exportEntries(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const form = await readForm(c);
   const filters = readFilters(form.text);
-  const { agent_id, event_type, start_date, end_date } = filters;
+  const { event_type, start_date, end_date } = filters;
   const now = context.runtime.now();
   const dayOf = (time: number) => formatTime(time).slice(0, 10);
   try {
     const input = validate(ExportCreation(), {
       format: form.text('format') || undefined,
-      // Without dates, everything that is kept until now: the clock that wrote the newest entry may
-      // be a little ahead.
+      // Without dates, everything that is kept until now.
       start_date: start_date ?? dayOf(oldestKept(context.principal.account, now)),
-      end_date: end_date ?? dayOf(now + MINUTE),
-      agent_id,
+      end_date: end_date ?? dayOf(now),
+      agent_id: filters.agent_id,
       event_types: event_type && [event_type],
+      action: filters.action,
+      resource: filters.resource,
+      decided_by: filters.decided_by,
       include_details: form.has('include_details'),
       bom: form.has('bom'),
     });
@@ -163,6 +165,10 @@ function isUnfiltered({ order: _, ...narrowing }: Filters): boolean {
 }
 
 function Nothing({ filters, hasMore }: { filters: Filters; hasMore: boolean }) {
+  if (hasMore && isExamined(filters))
+    return (
+      <Empty title="None of the entries that were looked at matches: go on to the next ones." />
+    );
   if (hasMore)
     return <Empty title="The entries of this page are being erased: go on to the next one." />;
   if (!isUnfiltered(filters)) {

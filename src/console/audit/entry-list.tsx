@@ -18,7 +18,8 @@ const COLUMNS = [
 ];
 
 /**
- * The entries in a table. A click on an agent, event or action shows only entries with the same.
+ * The entries in a table. A click on an agent, event, action, resource or decider shows only entries
+ * with the same.
  */
 export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters: Filters }) {
   // With other filters than the time, entries are also missing because the filters leave them out.
@@ -55,8 +56,14 @@ function cellsOf(entry: AuditEntry, filters: Filters): Child[] {
     <a class="filter" href={auditAddress(filters, { action })}>
       <Code text={action} />
     </a>,
-    <Written text={shorten(resource, MAX_IN_LIST)} />,
-    decided_by && <Decider id={decided_by} isShort />,
+    <a class="filter" href={auditAddress(filters, { resource })}>
+      <Written text={shorten(resource, MAX_IN_LIST)} />
+    </a>,
+    decided_by && (
+      <a class="filter" href={auditAddress(filters, { decided_by })}>
+        <Decider id={decided_by} isShort />
+      </a>
+    ),
   ];
 }
 

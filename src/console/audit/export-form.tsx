@@ -2,9 +2,7 @@ import { EXPORT_FORMATS } from '../../audit/exports/export';
 import { ExcelCheckBox } from '../files/excel-check-box';
 import type { Refusal } from '../frame/form';
 import { CheckBox, Form, HiddenFields, SelectField } from '../parts/form';
-import { auditAddress, type Filters, unexportable } from './filters';
-
-const LABELS: Record<string, string> = { action: 'action', permission_id: 'request' };
+import { auditAddress, type Filters } from './filters';
 
 /** An export that was refused, and what was chosen for it. */
 export interface RefusedExport {
@@ -21,18 +19,13 @@ interface ExportFormProps {
 
 /** Starts an export of the entries that the filters show. */
 export function ExportForm({ filters, refused }: ExportFormProps) {
-  const others = unexportable(filters);
   return (
     <details class="card" open={refused !== undefined}>
       <summary>Export exactly these entries</summary>
-      {others.length > 0 ? (
+      {filters.permission_id ? (
         <p class="soft">
-          An export can be limited to an agent, an event and a time, not to one{' '}
-          {others.map((name) => LABELS[name]).join(' or ')}.{' '}
-          <a href={auditAddress(filters, Object.fromEntries(others.map((name) => [name, null])))}>
-            Remove {others.length > 1 ? 'these filters' : 'this filter'}
-          </a>{' '}
-          to export.
+          An export cannot be limited to one request.{' '}
+          <a href={auditAddress(filters, { permission_id: null })}>Remove this filter</a> to export.
         </p>
       ) : (
         <Form action="/console/audit/export" refusal={refused?.refusal} creates>

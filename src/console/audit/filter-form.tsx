@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { EventType } from '../../audit/entry';
 import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
-import { agentsOf } from '../frame/names';
+import { agentsOf, decidersOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import {
   Alert,
@@ -15,7 +15,7 @@ import {
 import { Code, Named } from '../parts/inline';
 import { auditAddress, type Filters } from './filters';
 import { formatUtc } from './timeline';
-import { EVENT_NAMES } from './words';
+import { Decider, EVENT_NAMES } from './words';
 
 /** The form that sets the filters of the explorer. */
 export function FilterForm({
@@ -25,7 +25,7 @@ export function FilterForm({
   filters: Filters;
   refusal: Refusal | undefined;
 }) {
-  const { agent_id, event_type, action, permission_id, order } = filters;
+  const { agent_id, event_type, action, resource, decided_by, permission_id, order } = filters;
   return (
     <details class="card" open={refusal !== undefined}>
       <summary>Filter</summary>
@@ -56,6 +56,21 @@ export function FilterForm({
               name="action"
               value={action}
               hint="Exactly, such as email.send"
+            />
+            <TextField
+              label="Resource"
+              name="resource"
+              value={resource}
+              hint="Exactly or, with * at the end, how it begins: mailbox:*"
+            />
+            <SelectField
+              label="Decided or voted by"
+              name="decided_by"
+              value={decided_by}
+              options={addMissingOption(
+                [['', 'Anybody'], ...decidersOf(usePage().names)],
+                decided_by ?? '',
+              )}
             />
             <TimeField label="From (UTC)" name="start_date" filters={filters} />
             <TimeField label="Until (UTC)" name="end_date" filters={filters} />
@@ -111,11 +126,14 @@ function boundOf(text: string, name: 'start_date' | 'end_date'): number {
 
 /** The filters that are active, each with the way to remove it. */
 export function ActiveFilters({ filters }: { filters: Filters }) {
-  const { agent_id, event_type, action, permission_id, start_date, end_date } = filters;
+  const { agent_id, event_type, action, resource, decided_by } = filters;
+  const { permission_id, start_date, end_date } = filters;
   const active = [
     agent_id && (['agent_id', 'Agent', <Named id={agent_id} />] as const),
     event_type && (['event_type', 'Event', eventName(event_type)] as const),
     action && (['action', 'Action', <Code text={action} />] as const),
+    resource && (['resource', 'Resource', <Code text={resource} />] as const),
+    decided_by && (['decided_by', 'Decided by', <Decider id={decided_by} />] as const),
     permission_id && (['permission_id', 'Request', <Code text={permission_id} />] as const),
     start_date && (['start_date', 'From', timeText(start_date, 'start_date')] as const),
     end_date && (['end_date', 'Until', timeText(end_date, 'end_date')] as const),

@@ -2,6 +2,8 @@ const NAMES = [
   'agent_id',
   'event_type',
   'action',
+  'resource',
+  'decided_by',
   'permission_id',
   'start_date',
   'end_date',
@@ -16,12 +18,27 @@ type FilterName = (typeof NAMES)[number];
  */
 export type Filters = { [name in FilterName]?: string };
 
-/** The filters that an export can have too. */
-const EXPORTED: readonly FilterName[] = ['agent_id', 'event_type', 'start_date', 'end_date'];
+/** Filters that do not set the limits of the time, or the order. */
+const NARROWING: readonly FilterName[] = [
+  'agent_id',
+  'event_type',
+  'action',
+  'resource',
+  'decided_by',
+  'permission_id',
+];
 
 /** Whether the filters leave out entries of the time that they select. */
 export function isNarrowed(filters: Filters): boolean {
-  return ['agent_id', 'event_type', 'action', 'permission_id'].some((name) => name in filters);
+  return NARROWING.some((name) => name in filters);
+}
+
+/**
+ * Whether the filters have no index: a page of the list then examines a limited number of entries,
+ * and may have few of them or none.
+ */
+export function isExamined(filters: Filters): boolean {
+  return 'resource' in filters || 'decided_by' in filters;
 }
 
 /** The date and time of an HTML field, which has no offset. */
@@ -62,11 +79,4 @@ export function auditAddress(
   }
   if (query.size === 0) return '/console/audit';
   return `/console/audit?${query}`;
-}
-
-/** The filters of a page that an export cannot have. */
-export function unexportable(filters: Filters): FilterName[] {
-  return NAMES.filter(
-    (name) => filters[name] !== undefined && name !== 'order' && !EXPORTED.includes(name),
-  );
 }

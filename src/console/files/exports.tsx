@@ -1,10 +1,10 @@
 import type { AuditEntry } from '../../audit/entry';
-import type { AuditExport } from '../../audit/exports/export';
+import { type AuditExport, exportFilters } from '../../audit/exports/export';
 import { listExports } from '../../audit/exports/list';
 import { EVENT_NAMES } from '../audit/words';
 import { loadNames } from '../frame/names';
 import { LinkButton, Section } from '../parts/blocks';
-import { Named } from '../parts/inline';
+import { Code, Named } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { FILES_PER_PAGE, type ListedFile, sendFiles } from './file-list';
 import { spanText } from './wording';
@@ -70,6 +70,10 @@ function listed(shown: AuditExport): ListedFile {
   const again = new URLSearchParams({ format, start_date, end_date });
   if (agent_id !== null) again.set('agent_id', agent_id);
   for (const type of event_types ?? []) again.append('event_types', type);
+  const filters = Object.entries(exportFilters(shown)).filter(
+    ([name, value]) => name !== 'agent_id' && name !== 'event_types' && value !== null,
+  );
+  for (const [name, value] of filters) again.set(name, String(value));
   if (include_details) again.set('include_details', 'on');
   if (bom) again.set('bom', 'on');
   return {
@@ -79,6 +83,11 @@ function listed(shown: AuditExport): ListedFile {
       <>
         {agent_id === null && 'All agents'}
         {agent_id !== null && <Named id={agent_id} />}, {typesText(event_types)},{' '}
+        {filters.map(([name, value]) => (
+          <>
+            {name} <Code text={String(value)} />,{' '}
+          </>
+        ))}
         {include_details ? 'with details' : 'without details'}
       </>
     ),

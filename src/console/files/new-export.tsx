@@ -12,7 +12,15 @@ import {
 } from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { addMissingOption, CheckBox, DateField, Form, SelectField, Submit } from '../parts/form';
+import {
+  addMissingOption,
+  CheckBox,
+  DateField,
+  Form,
+  SelectField,
+  Submit,
+  TextField,
+} from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { ExcelCheckBox } from './excel-check-box';
 import { dayText } from './wording';
@@ -32,6 +40,16 @@ const EVENTS: Record<AuditEntry['event_type'], string> = {
   revoke: 'A token was revoked',
 };
 
+/** Filters whose fields the form has if the address names them, as "make it again" does. */
+const FILTERS = [
+  ['action', 'Action'],
+  ['resource', 'Resource'],
+  ['decided_by', 'Decided or voted by'],
+  ['scope_key', 'Number in the scope'],
+  ['scope_min', 'At least'],
+  ['scope_max', 'At most'],
+] as const;
+
 /** How many days a new export covers, today included, unless somebody changes it. */
 const DAYS = 30;
 
@@ -43,10 +61,13 @@ export async function showNewExport(c: ConsoleContext): Promise<Response> {
 /** Starts the export that the form describes, or shows the form again and why it was refused. */
 export async function startExport(c: ConsoleContext): Promise<Response> {
   const fields = readFields(c, await readForm(c));
-  const { agent_id, event_types, ...others } = fields;
+  const { agent_id, event_types, filters, ...others } = fields;
   try {
     const input = validate(ExportCreation(), {
       ...others,
+      ...filters,
+      ...numberOf(filters, 'scope_min'),
+      ...numberOf(filters, 'scope_max'),
       ...(agent_id !== '' && { agent_id }),
       ...(event_types.length > 0 && { event_types }),
     });
@@ -69,10 +90,23 @@ function readFields(c: ConsoleContext, form: Pick<SentForm, 'text' | 'list' | 'h
     end_date: textOr(form, 'end_date', dayText(now)),
     agent_id: form.text('agent_id'),
     event_types: form.list('event_types'),
+    filters: readFilters(form),
     // A form that chose a format says so of the details as well. An address may leave both out.
     include_details: form.has('include_details') || !form.has('format'),
     bom: form.has('bom'),
   };
+}
+
+function readFilters(form: Pick<SentForm, 'text'>): Record<string, string> {
+  const given = FILTERS.map(([name]) => [name, form.text(name)] as const);
+  return Object.fromEntries(given.filter(([, text]) => text !== ''));
+}
+
+/** The filter as a number; nothing if it is absent or no number. */
+function numberOf(filters: Record<string, string>, name: string): Record<string, number> {
+  const number = Number(filters[name] ?? Number.NaN);
+  if (Number.isNaN(number)) return {};
+  return { [name]: number };
 }
 
 async function sendForm(
@@ -83,6 +117,7 @@ async function sendForm(
     end_date,
     agent_id,
     event_types,
+    filters,
     include_details,
     bom,
   }: ReturnType<typeof readFields>,
@@ -106,6 +141,9 @@ async function sendForm(
           value={agent_id}
           options={addMissingOption([['', 'All agents'], ...agentsOf(names)], agent_id)}
         />
+        {FILTERS.filter(([name]) => name in filters).map(([name, label]) => (
+          <TextField label={label} name={name} value={filters[name]} />
+        ))}
         <fieldset>
           <legend>Events</legend>
           <p class="hint">If none is checked, the export has all events.</p>

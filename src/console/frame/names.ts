@@ -20,6 +20,14 @@ export function agentsOf(names: Names): [id: string, name: string][] {
   return [...names].filter(([id]) => id.startsWith('agent_'));
 }
 
+/** The people, policies and tokens of the account among the names, who decide; each with its id. */
+export function decidersOf(names: Names): [id: string, name: string][] {
+  const kinds = ['member', 'policy', 'user'];
+  return [...names]
+    .filter(([id]) => kinds.some((kind) => id.startsWith(`${kind}_`)))
+    .map(([id, name]) => [id, id.startsWith('policy_') ? `Policy “${name}”` : name]);
+}
+
 type Kind = 'people' | 'agents' | 'policies' | 'webhooks' | 'channels';
 
 const SCOPES: Record<Kind, Scope> = {

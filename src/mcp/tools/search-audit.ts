@@ -42,7 +42,8 @@ export const searchAuditTool = defineTool({
   title: 'Search the audit log',
   description:
     'Search the audit log of the account: every request, approval, denial, use, expiry and revocation, newest first. All ' +
-    'filters have to match, exactly. Signatures and user agents are left out.',
+    'filters have to match, exactly; only a resource may end in * for all that begin so. With resource, decided_by or ' +
+    'scope_key an answer may have few entries, or none, and still a next_cursor. Signatures and user agents are left out.',
   annotations: { readOnlyHint: true },
   admit: (principal) => requireUser(principal, 'audit:read'),
   input: () => z.strictObject({ ...AuditList().shape, ...pageParameters(20, 50) }),

@@ -2485,6 +2485,12 @@ export interface components {
      *         "approve",
      *         "deny"
      *       ],
+     *       "action": null,
+     *       "resource": null,
+     *       "decided_by": null,
+     *       "scope_key": null,
+     *       "scope_min": null,
+     *       "scope_max": null,
      *       "include_details": false,
      *       "bom": false,
      *       "download_url": null,
@@ -2501,10 +2507,16 @@ export interface components {
       format: 'csv' | 'json' | 'parquet';
       /** @description As it was written. */
       start_date: string;
-      /** @description As it was written. */
+      /** @description As it was written, or the end of the day of the request if that was earlier. */
       end_date: string;
       agent_id: string | null;
       event_types: ('request' | 'approve' | 'deny' | 'use' | 'expire' | 'revoke')[] | null;
+      action: string | null;
+      resource: string | null;
+      decided_by: string | null;
+      scope_key: string | null;
+      scope_min: number | null;
+      scope_max: number | null;
       include_details: boolean;
       bom: boolean;
       row_count?: number;
@@ -3360,6 +3372,16 @@ export interface components {
       event_type?: components['schemas']['EventType'];
       /** @description Only entries of exactly this action. */
       action?: string;
+      /** @description Only entries of exactly this resource. With `*` at the end, of the resources that begin with the rest. */
+      resource?: string;
+      /** @description Only entries whose `details` name this id as `decided_by`, or as one who voted. */
+      decided_by?: string;
+      /** @description Only entries whose scope has a number under this name at its top level. Needs `scope_min`, `scope_max` or both. */
+      scope_key?: string;
+      /** @description The least value of the number that `scope_key` names. */
+      scope_min?: number;
+      /** @description The greatest value of the number that `scope_key` names. */
+      scope_max?: number;
       /**
        * @description Only from this time on. A date means the midnight in UTC that begins it.
        * @example 2026-01-01
@@ -3412,12 +3434,24 @@ export interface components {
       format?: 'csv' | 'json' | 'parquet';
       /** @description Entries from this time on. A bare date means its midnight in UTC. */
       start_date: string;
-      /** @description Entries before this time. A bare date means the end of that day. */
+      /** @description Entries before this time. A bare date means the end of that day. What is after today means the end of today. */
       end_date: string;
       /** @description Entries of this agent. */
       agent_id?: string;
       /** @description Entries of these types. */
       event_types?: ('request' | 'approve' | 'deny' | 'use' | 'expire' | 'revoke')[];
+      /** @description Entries of exactly this action. */
+      action?: string;
+      /** @description Only entries of exactly this resource. With `*` at the end, of the resources that begin with the rest. */
+      resource?: string;
+      /** @description Only entries whose `details` name this id as `decided_by`, or as one who voted. */
+      decided_by?: string;
+      /** @description Only entries whose scope has a number under this name at its top level. Needs `scope_min`, `scope_max` or both. */
+      scope_key?: string;
+      /** @description The least value of the number that `scope_key` names. */
+      scope_min?: number;
+      /** @description The greatest value of the number that `scope_key` names. */
+      scope_max?: number;
       /**
        * @description Whether each entry comes with its details.
        * @default false

@@ -769,7 +769,7 @@ export abstract class Operations {
   /**
    * Search the audit log.
    *
-   * Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap. A page ends early, with `has_more`, when its entries reach 8 MiB.
+   * Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap. A page ends early, with `has_more`, when its entries reach 8 MiB. With `resource`, `decided_by` or `scope_key`, which have no index, a page examines at most 1,000 entries: it may have few or none, with `has_more`.
    *
    * `GET /v1/audit`, by a user token with `audit:read`.
    */

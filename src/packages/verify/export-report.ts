@@ -1,6 +1,7 @@
 import { newReport } from './core/checkpoint.ts';
 import { formatEntries, type Report } from './core/findings.ts';
 import type { ExportCheck } from './export-check.ts';
+import { listFilters } from './request-filter.ts';
 
 /**
  * Makes a report from the check of an export. The callers add to it what signatures and kept
@@ -45,18 +46,15 @@ function listOmissions(
   isWholeLog: boolean,
 ): string[] {
   if (isWholeLog) return [];
-  const { start_date, end_date, agent_id, event_types } = head.request;
+  const { start_date, end_date } = head.request;
   const outside = `before ${first ?? 'the first'} and after ${last ?? 'the last'}`;
   const omissions = [
     `Whether entries ${outside} are missing: the request was for ${start_date} to ${end_date}.`,
   ];
   if (filtered) {
-    const filters = [
-      ...(agent_id === null ? [] : ['one agent']),
-      ...(event_types ? [event_types.join(', ')] : []),
-    ];
+    const filters = listFilters(head.request).join('; ');
     omissions.push(
-      `Whether entries between the first and the last are missing: the request had a filter (${filters.join('; ')}).`,
+      `Whether entries between the first and the last are missing: the request had a filter (${filters}).`,
     );
   }
   return omissions;

@@ -4,6 +4,23 @@ import { isJsonObject, type Json, type JsonObject, parseJson } from './core/json
 import { type ErasureRecord, isSequence, readErasureRecord } from './erasure.ts';
 import { LineReader, readArrayMembers } from './lines.ts';
 
+/** The request of an export, with the dates as it shows them. A filter is null if it has none. */
+export interface ExportRequest {
+  start_date: string;
+  end_date: string;
+  agent_id: string | null;
+  event_types: string[] | null;
+  action: string | null;
+  /** With `*` at the end, how resources begin. */
+  resource: string | null;
+  /** The id of who decided or voted. */
+  decided_by: string | null;
+  /** The name of a number in the scope; its bounds are included. */
+  scope_key: string | null;
+  scope_min: number | null;
+  scope_max: number | null;
+}
+
 /** The beginning of an export's proof, before its tree. */
 export interface ProofHeader {
   exportId: string;
@@ -11,13 +28,7 @@ export interface ProofHeader {
   /** The hash of the exported file, in hexadecimal. */
   sha256: string;
   rowCount: number;
-  /** The request, with the dates as the client wrote them. */
-  request: {
-    start_date: string;
-    end_date: string;
-    agent_id: string | null;
-    event_types: string[] | null;
-  };
+  request: ExportRequest;
   checkpoint: Checkpoint;
   erased: ErasureRecord[];
 }
@@ -137,17 +148,40 @@ function readHead(value: Json): ProofHeader {
   };
 }
 
-function readRequest(value: Json | undefined): ProofHeader['request'] {
-  const { start_date, end_date, agent_id, event_types } = isJsonObject(value)
-    ? value
-    : ({} as JsonObject);
+function readRequest(value: Json | undefined): ExportRequest {
+  const request = isJsonObject(value) ? value : ({} as JsonObject);
+  const { start_date, end_date, event_types } = request;
   if (typeof start_date !== 'string' || typeof end_date !== 'string')
     throw new SyntaxError('its request has no dates');
-  if (agent_id !== null && typeof agent_id !== 'string')
-    throw new SyntaxError('its request has no agent_id');
   if (event_types !== null && !isTexts(event_types))
     throw new SyntaxError('its request has no event_types');
-  return { start_date, end_date, agent_id, event_types };
+  const agent_id = readText(request, 'agent_id');
+  if (agent_id === undefined) throw new SyntaxError('its request has no agent_id');
+  return {
+    start_date,
+    end_date,
+    agent_id,
+    event_types,
+    // Proofs that are older than these filters do not have them.
+    action: readText(request, 'action') ?? null,
+    resource: readText(request, 'resource') ?? null,
+    decided_by: readText(request, 'decided_by') ?? null,
+    scope_key: readText(request, 'scope_key') ?? null,
+    scope_min: readNumber(request, 'scope_min') ?? null,
+    scope_max: readNumber(request, 'scope_max') ?? null,
+  };
+}
+
+function readText(request: JsonObject, name: string): string | null | undefined {
+  const value = request[name];
+  if (value === undefined || value === null || typeof value === 'string') return value;
+  throw new SyntaxError(`its request has a ${name} that is not a string`);
+}
+
+function readNumber(request: JsonObject, name: string): number | null | undefined {
+  const value = request[name];
+  if (value === undefined || value === null || typeof value === 'number') return value;
+  throw new SyntaxError(`its request has a ${name} that is not a number`);
 }
 
 function isTexts(value: Json | undefined): value is string[] {

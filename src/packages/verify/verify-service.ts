@@ -16,6 +16,7 @@ import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
 import { readPasskeys } from './passkeys.ts';
 import { checkRefusedLog } from './refused-log.ts';
+import { listFilters } from './request-filter.ts';
 import { VoteChecker } from './vote-checker.ts';
 import { downloadFile, ServiceClient } from './web.ts';
 
@@ -231,15 +232,14 @@ function proofUrl({ export_id, proof_url, proof_error }: JsonObject): string {
 
 /** The fault of a proof that belongs to another export or to another request. */
 function compareWithRequest({ head }: ExportCheck, auditExport: JsonObject): Fault[] {
-  const { start_date, end_date, agent_id, event_types } = head.request;
+  const { start_date, end_date } = head.request;
   const asked = JSON.stringify([
     auditExport.export_id,
     auditExport.start_date,
     auditExport.end_date,
-    null,
-    null,
+    [],
   ]);
-  const answered = JSON.stringify([head.exportId, start_date, end_date, agent_id, event_types]);
+  const answered = JSON.stringify([head.exportId, start_date, end_date, listFilters(head.request)]);
   if (asked === answered && auditExport.sha256 === head.sha256) return [];
   return [
     new Fault('proof', 'The proof does not belong to the requested export', {

@@ -41,6 +41,12 @@ describe('an export', () => {
       bom: false,
       agent_id: null,
       event_types: null,
+      action: null,
+      resource: null,
+      decided_by: null,
+      scope_key: null,
+      scope_min: null,
+      scope_max: null,
       error: null,
       created_at: '2026-01-31T12:00:00.000Z',
     };

@@ -47,13 +47,15 @@ async function readProof(world: World, shown: Json): Promise<Json> {
 async function expectProven(world: World, shown: Json, bytes: Uint8Array): Promise<Json> {
   const proof = await readProof(world, shown);
   const { start_date, end_date, agent_id, event_types } = shown;
+  const { action, resource, decided_by, scope_key, scope_min, scope_max } = shown;
+  const details = { action, resource, decided_by, scope_key, scope_min, scope_max };
   expect(proof).toMatchObject({
     version: 1,
     export_id: shown.export_id,
     format: shown.format,
     sha256: shown.sha256,
     row_count: shown.row_count,
-    request: { start_date, end_date, agent_id, event_types },
+    request: { start_date, end_date, agent_id, event_types, ...details },
   });
   await expectSigned(world, proof.checkpoint);
   const rows = await parseFile(shown.format, bytes);
@@ -138,6 +140,27 @@ it('the proof of a part of the log covers the rest with as few nodes as possible
     [1_097, 1_100],
     [1_101, 1_101],
   ]);
+});
+
+it('the proof of entries with some details has the filters', async () => {
+  const { world, account } = await makeScene();
+  const agent = await account.agent();
+  for (const amount of [3, 3.5, 4])
+    await agent.request({ action: 'pay.out', resource: 'bank:1', scope: { amount } });
+  for (const format of ['json', 'parquet']) {
+    const { shown, bytes } = await makeExport(account, {
+      format,
+      include_details: true,
+      action: 'pay.out',
+      resource: 'bank:*',
+      scope_key: 'amount',
+      scope_min: 3.25,
+      scope_max: 3.75,
+    });
+    const { tree } = await expectProven(world, shown, bytes);
+    expect(tree.map(([first]: Json) => first)).toEqual([1, 2, 3]);
+    expect(shown.row_count).toBe(1);
+  }
 });
 
 it('the proof of an empty log is valid and has no nodes', async () => {

@@ -5,6 +5,7 @@ import { Failure, UsageError } from '../failures.ts';
 import { note, printRecord } from '../print.ts';
 import type { Session } from '../session.ts';
 import { downloadFile } from './download.ts';
+import { DETAIL_FILTERS, readDetailFilters } from './filters.ts';
 import { Progress } from './progress.ts';
 
 type EventType = AuditEntry['event_type'];
@@ -41,6 +42,8 @@ export const exportEntries = command({
       valueHint: 'approve',
       isRepeated: true,
     },
+    action: { type: 'string', description: 'Only entries of this action', valueHint: 'email.send' },
+    ...DETAIL_FILTERS,
     details: { type: 'boolean', description: 'With the details of each entry' },
     bom: { type: 'boolean', description: 'Begin a CSV file with a byte order mark, for Excel' },
     output: {
@@ -60,6 +63,12 @@ export const exportEntries = command({
     'body.end_date': '--to',
     'body.agent_id': '--agent',
     'body.event_types': '--event',
+    'body.action': '--action',
+    'body.resource': '--resource',
+    'body.decided_by': '--by',
+    'body.scope_key': '--scope-key',
+    'body.scope_min': '--min',
+    'body.scope_max': '--max',
   },
   notes: ['The checksum of the downloaded file is compared with that of the service.'],
   examples: [
@@ -90,7 +99,9 @@ export const exportEntries = command({
       ...present({
         agent_id: args.agent,
         event_types: args.event.length > 0 ? (args.event as EventType[]) : undefined,
+        action: args.action,
       }),
+      ...readDetailFilters(args),
     });
     const made = await waitForExport(session, asked);
     const { download_url, sha256, file_size_bytes: size, row_count: rows } = made;

@@ -11,7 +11,7 @@ import { withScriptsMark } from '../terminal/scripts.ts';
 import { colourStatus } from '../terminal/style.ts';
 import { formatTime } from '../terminal/time.ts';
 import { readDuration, readNumber } from '../values.ts';
-import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
+import { FILTER_FIELDS, FILTERS, readDetailFilters, readFilters } from './filters.ts';
 
 /** The largest page of the audit log. */
 const PAGE = 1000;
@@ -44,16 +44,20 @@ export const tailEntries = command({
     const { client, io } = session;
     const interval = Math.max(1, readDuration(args.interval, 'interval')) * 1000;
     const filters = readFilters(args);
+    // The service has to examine each entry for these filters: none is asked for twice.
+    const isExamined = Object.keys(readDetailFilters(args)).length > 0;
     let last = await findStart(client, args.after);
     let hasFailed = false;
     for (;;) {
       try {
+        const newest = isExamined ? await findStart(client, undefined) : last;
         const query = { ...filters, order: 'asc' as const, limit: PAGE, after_sequence: last };
         for await (const entry of client.listAuditEntries(query)) {
           const line = session.isHuman ? formatEntry(entry, session) : printableJson(entry);
           await write(io.stdout, `${line}\n`);
           last = entry.sequence;
         }
+        last = Math.max(last, newest);
         hasFailed = false;
       } catch (error) {
         if (!isOutage(error)) throw error;

@@ -1,0 +1,40 @@
+import { type SQL, sql } from 'drizzle-orm';
+
+/** Rows of which a page lists some. */
+interface ExaminedRows {
+  /** A statement that selects the columns, in the order of the list. */
+  rows: SQL;
+  /** Their name in `isListed`. */
+  alias: string;
+  /** The names of the columns to select. */
+  columns: readonly string[];
+  /** The joins, and the condition of the rows that are listed. */
+  isListed: SQL;
+}
+
+/**
+ * Selects the listed ones among the first rows, with their columns and `is_end`: up to `limit`,
+ * and, if there are fewer, the last of `maxExamined` rows with `is_end`. It tells where the next
+ * page begins.
+ *
+ * SQLite examines the rows one after the other, and stops as soon as the page is full. If it does
+ * not get full, it reads the rows once more for their end.
+ */
+export function selectExamined(
+  { rows, alias, columns, isListed }: ExaminedRows,
+  { limit, maxExamined }: { limit: number; maxExamined: number },
+): SQL {
+  const names = sql.raw(columns.join(', '));
+  const listedNames = sql.raw(columns.map((name) => `${alias}.${name}`).join(', '));
+  return sql`
+    with page as materialized (
+      select ${listedNames}
+      from (${rows} limit ${maxExamined}) as ${sql.raw(alias)} ${isListed} limit ${limit}
+    )
+    select ${names}, 0 as is_end from page
+    union all
+    select ${names}, 1 from (
+      select ${names} from (${rows} limit ${maxExamined})
+      limit iif((select count(*) from page) < ${limit}, 1, 0) offset ${maxExamined - 1}
+    )`;
+}
