@@ -283,6 +283,11 @@ export class AgentErasure {
               sql`${permissions.agent} = ${erasures.number} and ${permissions.eraseAt} is not null`,
               'permissions_to_erase_by_agent',
             ),
+            hasNoRow(
+              permissions,
+              sql`${permissions.agent} = ${erasures.number} and ${permissions.status} = 0`,
+              'permissions_pending_by_agent',
+            ),
             hasNoRow(agentStatistics, eq(agentStatistics.agent, erasures.number)),
           ),
         ),

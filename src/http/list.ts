@@ -76,7 +76,8 @@ export function selectRequested<S extends z.ZodType<ListQuery>, P extends string
   if (input.cursor === undefined)
     return list.select(reader, caller, input, { after: undefined, rowLimit });
   const after = list.readPosition(uncheckedPosition(input.cursor) ?? '');
-  return after && list.select(reader, caller, input, { after, rowLimit });
+  if (!after) return null;
+  return list.select(reader, caller, input, { after, rowLimit });
 }
 
 /** Loads the rows of a page that was not preloaded. */

@@ -61,7 +61,8 @@ interface Entry {
   event: number;
 }
 
-const EXPIRE = 4;
+/** The expiries of a request and of a token. */
+const EXPIRIES = [4, 6];
 const USE = 3;
 const DENY = 2;
 const MAX_USES = 2;
@@ -238,7 +239,7 @@ class Walk {
     const kept = [...all].filter(([, entries]) => {
       const [{ permission } = { permission: '' }] = entries;
       const isSettled =
-        entries.some(({ event }) => event === DENY || event === EXPIRE) ||
+        entries.some(({ event }) => event === DENY || EXPIRIES.includes(event)) ||
         entries.filter(({ event }) => event === USE).length === MAX_USES ||
         (this.ends.get(permission) ?? Number.POSITIVE_INFINITY) <= this.lastSweep;
       return !isSettled || entries.some(({ sequence }) => !this.gone.has(sequence));

@@ -14,7 +14,8 @@ import { leafOf } from './tree';
 import type { World } from './world';
 
 const SPAN = 2 ** 32;
-const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
+// By their stored codes. The expiry of a token has a code of its own.
+const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke', 'expire'];
 const COMPLETED = 1;
 
 /**
