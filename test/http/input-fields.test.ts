@@ -153,7 +153,12 @@ const ENDPOINTS: Record<string, Endpoint> = {
     by: 'account',
     base: { start_date: '2026-01-01', end_date: '2026-12-31' },
     fields: {
-      start_date: { ...values.dateField, required: true },
+      // Not after today, which is when a later end is taken to be.
+      start_date: {
+        ...values.dateField,
+        good: ['2026-01-15', '2026-01-15T00:00:00Z', '2026-01-15t01:00:00.000+01:00'],
+        required: true,
+      },
       end_date: { ...values.dateField, required: true },
       format: wordField('csv', 'json', 'parquet'),
       agent_id: values.idField,
