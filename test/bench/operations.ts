@@ -1,9 +1,11 @@
+import { DatabaseSync } from 'node:sqlite';
 import { type Answer, Client, type StatementCost } from '../support/local/client.ts';
-import { startService } from '../support/local/service.ts';
+import { databaseFile, startService } from '../support/local/service.ts';
 import type { Report } from './report.ts';
 import { enterprise, setScene } from './scene.ts';
 
 const MAX_WRITTEN_BY_ENTRY = 5;
+const MAX_BYTES_OF_ENTRY = 400;
 
 type Permission = { id: string; token: { id: string; value?: string } | null };
 
@@ -18,11 +20,28 @@ export async function measureOperations(report: Report, state: string): Promise<
     `State changes, ${ENTRIES} entries: rows of the whole request, and of appending the audit entry`,
   );
   const [{ token, agents }] = await setScene(state, [enterprise(ENTRIES, 200, 360)] as const);
+  measureSize(report, state);
   const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
   try {
     await takeThroughLife(report, origin, token, agents[0]?.key ?? '');
   } finally {
     await stop();
+  }
+}
+
+/** Measures the bytes of the database file for each entry, with the indexes of the log. */
+function measureSize(report: Report, state: string): void {
+  const database = new DatabaseSync(databaseFile(state));
+  try {
+    const row = database
+      .prepare(
+        `select sum(pgsize) / (select count(*) from audit_entries) as bytes from dbstat
+         where name = 'audit_entries' or name glob 'audit_by_*'`,
+      )
+      .get();
+    report.atMost(MAX_BYTES_OF_ENTRY, Number(row?.bytes), 'bytes of an entry on disk');
+  } finally {
+    database.close();
   }
 }
 
