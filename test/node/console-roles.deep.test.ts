@@ -517,6 +517,8 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
           'permission.escalated',
           'permission.decided',
           'webhook.disabled',
+          'account.stopped',
+          'account.resumed',
         ],
         filter: { actions: ['payment.*', 'refund.send'] },
       });
