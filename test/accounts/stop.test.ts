@@ -306,6 +306,7 @@ describe('a stop', () => {
       body: { stopped: { reason: 'x' } },
     });
     expect(codeOf(refused)).toEqual([400, 'invalid_request']);
+    expect(refused.body.errors).toEqual([{ path: 'body.stopped', message: 'must be null' }]);
   });
 });
 
