@@ -121,7 +121,8 @@ function hasResource(details: SQL, resource: string): SQL {
 function hasNumber(details: SQL, { key, min, max }: NonNullable<DetailFilter['scope']>): SQL {
   // A path has the name as JSON has it, so that any character may be in it.
   const path = `$.scope.${JSON.stringify(key)}`;
-  const number = sql`json_extract(${details}, ${path})`;
+  // SQLite reads a large integer exactly, but the number that it stands for is a double.
+  const number = sql`cast(json_extract(${details}, ${path}) as real)`;
   const conditions = [sql`json_type(${details}, ${path}) in ('integer', 'real')`];
   if (min !== undefined) conditions.push(sql`${number} >= ${min}`);
   if (max !== undefined) conditions.push(sql`${number} <= ${max}`);

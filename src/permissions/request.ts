@@ -118,10 +118,10 @@ export async function requestPermission(
 ): Promise<{ permission: Permission; isNew: boolean }> {
   const { principal, reader, runtime, ledger, findExisting } = context;
   const { account, agent } = principal;
-  requireNotStopped(account);
   const now = runtime.now();
   const { action, resource, scope, external_id: externalId } = input;
   const columns = await describeAct(input);
+  requireNotStopped(account);
   const showExisting = (row: PermissionWithContents) =>
     presentExisting(context, row, { action, resource, scope, inputDigest: columns.inputDigest });
   if (existing) return showExisting(existing);

@@ -150,6 +150,16 @@ describe('a stop', () => {
       400,
       'invalid_request',
     ]);
+    const disagreeing = {
+      action: 'auto.do',
+      resource: 'a:b',
+      input: 1,
+      input_digest: `sha-256:${'A'.repeat(43)}`,
+    };
+    expect(codeOf(await agent.call('POST', '/v1/permissions', disagreeing))).toEqual([
+      400,
+      'invalid_request',
+    ]);
     for (const action of ['email.send', 'auto.do']) {
       const body = { action, resource: 'mailbox:support' };
       expect(codeOf(await agent.call('POST', '/v1/permissions', body))).toEqual(REFUSED);
@@ -296,6 +306,7 @@ describe('a stop', () => {
       body: { stopped: { reason: 'x' } },
     });
     expect(codeOf(refused)).toEqual([400, 'invalid_request']);
+    expect(refused.body.errors).toEqual([{ path: 'body.stopped', message: 'must be null' }]);
   });
 });
 

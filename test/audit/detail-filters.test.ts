@@ -287,6 +287,21 @@ describe('a search by what the details have', () => {
     }
   });
 
+  it.each(['752035615629932000', '-566401938904418940', '9223372036854775000'])(
+    'finds the integer %s, which only rounds to a double, by exactly that bound',
+    async (number) => {
+      const account = await scene.world.account();
+      const agent = await account.agent();
+      await agent.request({ scope: { amount: 1 } });
+      const { id } = await agent.request({ scope: { amount: Number(number) } });
+      const query = { scope_key: 'amount', scope_min: number, scope_max: number };
+      const { body } = await read(account, query);
+      expect(body.data.map((entry: Json) => entry.permission_request_id)).toEqual([id]);
+      const fields = { ...query, scope_min: Number(number), scope_max: Number(number) };
+      expect((await makeExport(account, fields)).shown.row_count).toBe(1);
+    },
+  );
+
   it('finds who voted without having decided', async () => {
     const [anna] = scene.members;
     const { log } = scene;
