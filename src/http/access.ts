@@ -98,7 +98,10 @@ export function userAccess<Q extends NamedQueries>(
 ) {
   const scopes = [scope].flat();
   return withDescription(
-    accountAccess((principal) => requireUser(principal, ...scopes), preload, rule),
+    accountAccess((principal) => requireUser(principal, ...scopes), preload, {
+      ...rule,
+      isForUsers: true,
+    }),
     {
       callers: scopes.map((each) => ({ credential: 'userToken', scope: each })),
       problems: USER_PROBLEMS,
@@ -116,6 +119,11 @@ interface AccessRule {
    * handler refuses the request after the checks of the body.
    */
   heedsStop?: boolean;
+}
+
+interface AccountRule extends AccessRule {
+  /** Whether no agent is admitted: for an agent key, nothing is preloaded. */
+  isForUsers?: boolean;
 }
 
 /** Admits agent keys, and sets `c.var.context` to an `AgentContext`. */
@@ -160,7 +168,7 @@ export function anyAccess<Q extends NamedQueries>(preload?: Preload<Q>) {
 function accountAccess<P extends Principal, Q extends NamedQueries>(
   authorize: (principal: Principal) => P,
   preload: Preload<Q> | undefined,
-  { heedsStop = false, ignoresKey = false }: AccessRule = {},
+  { heedsStop = false, ignoresKey = false, isForUsers = false }: AccountRule = {},
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
     const credential = await bearerCredential(c);
@@ -168,7 +176,7 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
     // network.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
     const key = ignoresKey ? null : await idempotencyKey(c);
-    const request = { credential, key };
+    const request = { credential, key, isForUsers };
     const { stored, loaded, ...caller } = await authenticateRequest(c, request, preload);
     const answers = key && requestAnswers(c, callerKey(caller.principal, key));
     const context = openContext(c, caller, answers);
@@ -210,14 +218,18 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
  */
 async function authenticateRequest<Q extends NamedQueries>(
   c: RequestContext,
-  { credential, key }: { credential: string; key: Uint8Array | null },
+  {
+    credential,
+    key,
+    isForUsers,
+  }: { credential: string; key: Uint8Array | null; isForUsers: boolean },
   preload?: Preload<Q>,
   mayCreateAccount = true,
 ) {
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token is accepted under /v1/admin only.');
   }
-  const { queries, read } = requestQueries(c, key, preload);
+  const { queries, read } = requestQueries(c, key, preload, isForUsers);
   const caller = await authenticate(c, credential, queries, mayCreateAccount);
   return { ...caller, ...read(caller.loaded) };
 }
@@ -225,18 +237,22 @@ async function authenticateRequest<Q extends NamedQueries>(
 /**
  * Makes the queries that run together with the authentication: for the answer that is stored for
  * the key of the request, and for the rows of the preload. `read` gives both from what was found.
+ * @param isForUsers whether nothing is preloaded for an agent
  */
 export function requestQueries<Q extends NamedQueries>(
   c: RequestContext,
   key: Uint8Array | null,
   preload: Preload<Q> | undefined,
+  isForUsers = false,
 ) {
   let names: string[] = [];
   const queries: PreloadQueries = async (reader, caller) => {
     const { id, account } = caller;
     const now = c.var.runtime.now();
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    const wanted: NamedQueries = (await preload?.(c, reader, account, id, caller)) ?? {};
+    const isRefused = isForUsers && caller.agent !== null;
+    const loading = isRefused ? undefined : preload?.(c, reader, account, id, caller);
+    const wanted: NamedQueries = (await loading) ?? {};
     names = Object.keys(wanted);
     return [stored, ...Object.values(wanted)];
   };

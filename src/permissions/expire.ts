@@ -20,6 +20,12 @@ import { hasVotes } from './reviews/vote';
 /** Maximum number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
 const SLICE = 100;
 
+/**
+ * Maximum characters of the details in one transaction, which binds them as one JSON text: D1 takes
+ * 2 MB, and a character may have three bytes.
+ */
+const BATCH_CHARACTERS = 500_000;
+
 interface ExpiryContext {
   reader: Reader;
   ledger: Ledger;
@@ -56,12 +62,29 @@ export async function expireOverdue(context: ExpiryContext): Promise<boolean> {
   const entries = rows
     .filter(({ hasOwner }) => hasOwner)
     .flatMap((row) => draftExpiry(runtime, row) ?? []);
-  if (!(await expire(ledger, entries, now))) {
+  for (const batch of inBatches(entries)) {
+    if (await expire(ledger, batch, now)) continue;
     // One of them was decided, used, revoked, expired or deleted meanwhile: expire the others one
     // by one.
-    for (const entry of entries) await expire(ledger, [entry], now);
+    for (const entry of batch) await expire(ledger, [entry], now);
   }
   return requests.length === SLICE || tokens.length === SLICE;
+}
+
+/** Divides entries into batches that a transaction takes, unless a single entry is larger. */
+function inBatches(entries: readonly Entry[]): Entry[][] {
+  const batches: Entry[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const entry of entries) {
+    const { length } = JSON.stringify(JSON.stringify(entry.details));
+    if (size + length > BATCH_CHARACTERS) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)?.push(entry);
+    size += length;
+  }
+  return batches;
 }
 
 /**

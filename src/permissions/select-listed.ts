@@ -156,7 +156,10 @@ function selectNamed(
     where account = ${account} and external_id = ${externalId} and ${matches(account, filter)}`;
 }
 
-/** When a permission was requested, decided or has expired, or when the member last voted on it. */
+/**
+ * When a permission was requested, decided or has expired, or when the member last voted on it. The
+ * sweep that writes the entry of an expiry later does not change the time.
+ */
 function placeOfNamed({ decidedBy: member, status }: PermissionFilter): SQL {
   if (member !== undefined) {
     return sql`iif(decided_by = ${member}, decided_at, (
@@ -166,7 +169,8 @@ function placeOfNamed({ decidedBy: member, status }: PermissionFilter): SQL {
     ))`;
   }
   if (status === 'approved' || status === 'denied') return sql`decided_at`;
-  if (status === 'expired') return sql`iif(${isStored('pending')}, expires_at, updated_at)`;
+  if (status === 'expired')
+    return sql`iif(${isStored('pending')}, expires_at, min(expires_at, updated_at))`;
   return sql`created_at`;
 }
 

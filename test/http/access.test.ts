@@ -4,7 +4,7 @@ import { rules } from '../support/access-rules';
 import { requestLine, watchLog } from '../support/log';
 import { aim, makeScene, type Scene } from '../support/scene';
 import { saveTables } from '../support/tables';
-import { World } from '../support/world';
+import { makeAgent, World } from '../support/world';
 
 const log = watchLog();
 
@@ -269,6 +269,17 @@ describe('with a credential of another account', () => {
     }
     expect(await snapshot(scene)).toEqual(before);
   });
+});
+
+it('reads no page for the key of an agent, which no list of users admits', async () => {
+  const { account, agent } = await makeAgent();
+  for (let n = 0; n < 20; n++) await agent.request();
+  for (const path of ['/v1/audit', '/v1/activity', '/v1/agents', '/v1/policies']) {
+    const { cost } = await agent.must(403, 'GET', `${path}?limit=100`);
+    expect([path, cost.trips, cost.read <= 8]).toEqual([path, 1, true]);
+  }
+  const { cost } = await account.must(200, 'GET', '/v1/audit');
+  expect(cost.read).toBeGreaterThan(40);
 });
 
 /** Everything that an account can read of itself. */

@@ -264,6 +264,19 @@ describe('the list of what a member decided', () => {
   });
 });
 
+it('keeps the places of what has expired under an external id when the sweep writes its entries', async () => {
+  const ids: string[] = [];
+  for (const expires_in of [60, 120, 180])
+    ids.unshift(await ask({ external_id: 'x', expires_in }, await account.agent()));
+  world.advance(180_000);
+  const query = 'external_id=x&status=expired&limit=1';
+  const first = await readPage(query);
+  await world.sweep();
+  const second = await readPage(`${query}&cursor=${first.next_cursor}`);
+  const third = await readPage(`${query}&cursor=${second.next_cursor}`);
+  expect([first, second, third].flatMap(idsOf)).toEqual(ids);
+});
+
 it('lists reach back as far as retention, but for what is pending or has an external id', async () => {
   const update = { plan: 'enterprise', audit_retention_days: 1 };
   await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {

@@ -73,14 +73,34 @@ function is(event: StoredEvent): SQL {
  */
 const requestTime = sql`('0x' || hex(substr(entry.permission, 1, 6))) ->> '$'`;
 
+/** The position before the first entry of the log that an entry is in. */
+const logStart = sql`(entry.pos - entry.pos % ${LOG_SPAN_SQL})`;
+
+/**
+ * Whether all uses of a token are still in the log, from an entry about it on: they are in the chain
+ * from the permission's last entry to this one.
+ */
+const hasAllUses = sql`
+  with recursive later (pos, previous, event) as (
+    select last.pos, last.previous, last.event
+    from permissions as used cross join audit_entries as last
+    where used.account = entry.pos / ${LOG_SPAN_SQL} and used.id = entry.permission
+      and last.pos = ${logStart} + used.last_entry
+    union all
+    select before.pos, before.previous, before.event
+    from later cross join audit_entries as before
+    where before.pos = ${logStart} + later.previous and later.pos > entry.pos
+  )
+  select count(*) = (
+    select token_uses from permissions as used
+    where used.account = entry.pos / ${LOG_SPAN_SQL} and used.id = entry.permission
+  ) from later where event = ${codeOf(STORED_EVENTS, 'use')}`;
+
 /**
  * Whether an entry is the first use of a token: the entry before it of the same permission is the
- * approval. Where retention has erased that one, a use is the first if it is the only one.
+ * approval. Where retention has erased that one, a use is the first if all uses are still there.
  */
 const isFirstUse = sql`(${is('use')} and coalesce((
   select earlier.event = ${codeOf(STORED_EVENTS, 'approve')} from audit_entries as earlier
-  where earlier.pos = entry.pos - entry.pos % ${LOG_SPAN_SQL} + entry.previous
-), (
-  select token_uses = 1 from permissions
-  where permissions.account = entry.pos / ${LOG_SPAN_SQL} and permissions.id = entry.permission
-)))`;
+  where earlier.pos = ${logStart} + entry.previous
+), (${hasAllUses})))`;

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { fillWithDenials } from '../../support/bulk-log';
 import { FaultyDatabase } from '../../support/faults';
 import { findRemains, isMoving, orderHeldMove, orderMove, settleMoves } from '../../support/moves';
+import { sealLogs } from '../../support/seal';
 import { DATABASES } from '../../support/shards';
 import {
   countSlice,
@@ -150,6 +151,26 @@ it('what is written during a run is left to the next run', async () => {
   world.advance(1);
   await countSlice(world);
   expect(await countedRequests()).toBe(3);
+});
+
+it('counts the first use of a token whose approval retention has erased', async () => {
+  const world = new World();
+  const account = await world.account({ plan: 'enterprise', audit_retention_days: 1 });
+  const agent = await account.agent();
+  const { token } = await agent.approved({ token_ttl: 604_800, max_uses: 3 });
+  await sealLogs(env.DB);
+  await world.sweep();
+  world.advance(2 * DAY);
+  await world.clean();
+  expect(await account.log()).toEqual([]);
+  const used = async () =>
+    (await account.must(200, 'GET', `/v1/agents/${agent.id}/stats`)).body.tokens_used;
+  for (let n = 0; n < 3; n++) {
+    await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+    expect(await used()).toBe(1);
+  }
+  while (await countSlice(world, 1)) expect(await used()).toBe(1);
+  expect(await used()).toBe(1);
 });
 
 describe('deleted agents', () => {
