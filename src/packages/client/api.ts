@@ -758,7 +758,7 @@ export interface components {
       url: string;
       description?: string | null;
       /**
-       * @description The events to send; by default all but those of permissions.
+       * @description The events to send; by default all but those of permissions and of the account.
        * @default [
        *       "audit.created",
        *       "audit.export.completed",

@@ -26,7 +26,10 @@ export const WebhookCreation = lazy(() =>
       description: webhookFields().description.default(null),
       events: webhookFields()
         .events.default([...DEFAULT_EVENTS])
-        .meta({ description: 'The events to send; by default all but those of permissions.' }),
+        .meta({
+          description:
+            'The events to send; by default all but those of permissions and of the account.',
+        }),
       agent_ids: webhookFields().agent_ids.default(null),
       is_active: webhookFields().is_active.default(true),
     })
