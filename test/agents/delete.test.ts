@@ -123,6 +123,7 @@ it.runIf(depth.isDeep)(
   async () => {
     const account = await new World().account();
     const kept = await makeHistory(account);
+    await sealLogs(env.DB);
     const before = await countHistory();
     const agent = await account.agent();
     for (let i = 0; i < 9; i++)
