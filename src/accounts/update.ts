@@ -31,7 +31,10 @@ const AccountUpdate = lazy(() =>
       plan: accountFields().plan.optional(),
       audit_retention_days: accountFields().audit_retention_days.optional(),
       is_active: z.boolean().optional(),
-      stopped: z.null('must be null').optional().meta({ description: 'null resumes a stopped account.' }),
+      stopped: z
+        .null('must be null')
+        .optional()
+        .meta({ description: 'null resumes a stopped account.' }),
     }),
   ).meta({ id: 'AccountUpdate', examples: [{ plan: 'enterprise', audit_retention_days: 1_095 }] }),
 );
