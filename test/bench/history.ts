@@ -105,14 +105,18 @@ export function drawHistory(random: Random, plan: HistoryPlan): History {
   };
 }
 
-/** Marks random single entries and ranges as erased, and the first entries of the log. */
-export function eraseSome(random: Random, { erased }: History): void {
-  erased.fill(1, 0, 5_000);
+/**
+ * Marks the first entries of the log as erased, as retention does, and all entries of some
+ * permissions, as the deletion of agents does: of random single ones, and of ranges.
+ */
+export function eraseSome(random: Random, { erased, agent, permission }: History): void {
+  const isGone = new Uint8Array(agent.length).map(() => (random.chance(0.05) ? 1 : 0));
   for (let run = 0; run < 30; run++) {
-    const start = random.below(erased.length - 2_000);
-    erased.fill(1, start, start + random.below(2_000));
+    const start = random.below(isGone.length - 600);
+    isGone.fill(1, start, start + random.below(600));
   }
-  for (let at = 0; at < erased.length - 1; at++) if (random.chance(0.05)) erased[at] = 1;
+  for (let at = 0; at < erased.length; at++) erased[at] = isGone[permission[at] as number] ?? 0;
+  erased.fill(1, 0, 5_000);
 }
 
 /** Assigns each agent some of the actions, in its own order of preference. */
