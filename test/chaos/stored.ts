@@ -149,7 +149,7 @@ export class Stored {
       number,
       id,
       entries: rows(
-        `select pos, id, agent, permission, event, action, created_at, details from audit_entries
+        `select pos, agent, permission, event, action, created_at, details, random from audit_entries
          where pos > ? and pos < ? order by pos`,
         number * LOG_SPAN,
         (number + 1) * LOG_SPAN,
