@@ -291,6 +291,9 @@ const PERMISSION_LINES: Line[] = [
     (a) => byAgent(a, { path: `/v1/permissions/${a.reviewed}` }),
     'reviewed',
   ),
+  line('GET /v1/permissions/:id/receipt', (a) => ({
+    path: `/v1/permissions/${a.used}/receipt`,
+  })),
   line('GET /v1/permissions/:id/notifications', (a) => ({
     path: `/v1/permissions/${a.reviewed}/notifications`,
   })),
