@@ -5,6 +5,7 @@ import { presentHead } from '../audit/tree/checkpoint';
 import { selectTree, type TreeRow } from '../audit/tree/open-tree';
 import { proveEntry } from '../audit/tree/prove-inclusion';
 import type { Reader } from '../db/database';
+import type { LoadedRows } from '../http/access';
 import { userAccess } from '../http/access';
 import type { RequestContext, UserContext } from '../http/context';
 import { noQuery } from '../http/input';
@@ -55,7 +56,7 @@ export async function getReceipt(context: UserContext, rows: ReceiptRows): Promi
 }
 
 /** Preloads the permission in the path with its contents, its entries, and the tree of the log. */
-async function preloadReceipt(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadReceipt(c: RequestContext, reader: Reader, account: SQL<number>) {
   const now = c.var.runtime.now();
   const id = parseId('perm', c.req.param('id') ?? '');
   return {
@@ -63,6 +64,16 @@ async function preloadReceipt(c: RequestContext, reader: Reader, account: SQL<nu
     ...(id && selectEntries(reader, account, id, now)),
     tree: selectTree(reader, account),
   };
+}
+
+/** The rows that {@link preloadReceipt} loaded. */
+export function readReceiptRows({
+  permission = [],
+  first = [],
+  newest = [],
+  tree = [],
+}: LoadedRows<Awaited<ReturnType<typeof preloadReceipt>>>): ReceiptRows {
+  return { permission: permission[0], first, newest, tree: tree[0] };
 }
 
 export const getReceiptRoute = new Hono().get(
@@ -80,9 +91,5 @@ export const getReceiptRoute = new Hono().get(
   }),
   userAccess('permissions:read', preloadReceipt, { alsoNeeds: 'audit:read' }),
   noQuery(),
-  async (c) => {
-    const { permission, first = [], newest = [], tree } = c.var.loaded;
-    const rows = { permission: permission?.[0], first, newest, tree: tree?.[0] };
-    return answer(c, await getReceipt(c.var.context, rows));
-  },
+  async (c) => answer(c, await getReceipt(c.var.context, readReceiptRows(c.var.loaded))),
 );

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/packages/verify/core/json';
 import { readReceipt } from '../../src/packages/verify/receipt';
+import { makeMember } from '../support/members';
 import { emptyTables } from '../support/tables';
 import { expectSigned } from '../support/tree';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
@@ -190,4 +191,20 @@ describe('who gets a receipt', () => {
     await account.must(404, 'GET', '/v1/permissions/perm_x/receipt');
     await account.must(400, 'GET', `${path}?format=pdf`);
   });
+});
+
+it('the console offers the receipt to members of the account, as a file', async () => {
+  const { world, account, other } = await makeScene();
+  const owner = await makeMember(account, 'owner');
+  const stranger = await makeMember(other, 'owner');
+  const agent = await account.agent();
+  const { id } = await agent.approved({ input: INPUT });
+  await world.sweep();
+  const path = `/console/permissions/${id}/receipt`;
+  expect((await owner.browser.get(`/console/permissions/${id}`)).text).toContain(path);
+  const file = await owner.browser.get(path);
+  expect(file.headers.get('Content-Disposition')).toBe(`attachment; filename="${id}.json"`);
+  const { body } = await account.must(200, 'GET', `/v1/permissions/${id}/receipt`);
+  expect(JSON.parse(file.text)).toEqual(body);
+  expect((await stranger.browser.get(path)).status).toBe(404);
 });

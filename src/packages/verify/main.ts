@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CannotCheck, Fault, type Report } from './core/findings.ts';
-import { describeFaults, describeReport, escapeControls } from './report-text.ts';
+import { describeFaults, describeReport, escapeControls, verdictOf } from './report-text.ts';
 import { verifyFile } from './verify-file.ts';
 import { openReceipt, verifyReceipt } from './verify-receipt.ts';
 import { verifyService } from './verify-service.ts';
@@ -159,11 +159,6 @@ async function run(): Promise<number> {
 
 function escapeLines(message: string): string {
   return message.split('\n').map(escapeControls).join('\n');
-}
-
-function verdictOf({ faults, unchecked }: Report): 'proven' | 'wrong' | 'unchecked' {
-  if (faults.length > 0) return 'wrong';
-  return unchecked.length > 0 ? 'unchecked' : 'proven';
 }
 
 process.exitCode = await run();

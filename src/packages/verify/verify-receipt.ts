@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { checkSignature } from './check-signature.ts';
 import { newReport } from './core/checkpoint.ts';
-import { CannotCheck, type Report } from './core/findings.ts';
-import { type JsonObject, parseJson } from './core/json.ts';
+import { CannotCheck, Fault, type Report } from './core/findings.ts';
+import { type Json, type JsonObject, parseJson } from './core/json.ts';
 import { compareHistory } from './history.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readPasskeys } from './passkeys.ts';
@@ -27,6 +27,7 @@ const MAX_BYTES = 16 * 2 ** 20;
 /**
  * Opens a file that is a receipt.
  * @returns null if it is something else
+ * @throws Fault if the service would write the same receipt in other bytes
  * @throws CannotCheck if it cannot be read
  */
 export async function openReceipt(path: string): Promise<JsonObject | null> {
@@ -35,9 +36,19 @@ export async function openReceipt(path: string): Promise<JsonObject | null> {
   });
   if (size > MAX_BYTES) return null;
   const text = await readFile(path, 'utf8');
+  const value = parse(text);
+  if (value === null || !isReceipt(value)) return null;
+  const written = [JSON.stringify(value), JSON.stringify(value, null, 2)];
+  if (written.includes(text.replace(/\n$/, ''))) return value;
+  throw new Fault(
+    'file',
+    'The receipt is written in another way than the service writes it: verify the file as it was downloaded',
+  );
+}
+
+function parse(text: string): Json {
   try {
-    const value = parseJson(text);
-    return isReceipt(value) ? value : null;
+    return parseJson(text);
   } catch {
     return null;
   }
