@@ -46,7 +46,7 @@ const ALSO_NEEDED: Record<string, string[]> = {
   ],
 };
 
-/** Who may call a route, its scopes, of which one is enough, and a function that calls it. */
+/** Who may call a route, its scopes (one of them is enough), and a function that calls it. */
 function about(route: string) {
   const allowed = rules[route] ?? [];
   const scopes = allowed
