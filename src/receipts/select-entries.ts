@@ -8,7 +8,8 @@ import {
   oldestKeptSql,
   presentEntry,
 } from '../audit/entry';
-import { type EntryFilter, selectPositions } from '../audit/select-positions';
+import type { EntryFilter } from '../audit/entry-filter';
+import { selectPositions } from '../audit/select-positions';
 import type { Reader } from '../db/database';
 import { agents, auditEntries } from '../db/schema';
 import type { UserContext } from '../http/context';

@@ -93,10 +93,10 @@ const bySeries = () => receiptOf(log, idOf(10), [3, 5, 10, 11]) as Any;
 
 /** The report on a receipt, as the program makes it; a fault that it throws is in the report too. */
 async function verify(
-  receipt: object,
+  receipt: object | Buffer,
   { key = KEY.verifierKey(), pinned, kept }: { key?: string; pinned?: object; kept?: object } = {},
 ): Promise<Pick<Report, 'proven' | 'limits' | 'unchecked' | 'faults'>> {
-  writeFileSync(FILE, Buffer.isBuffer(receipt) ? receipt : JSON.stringify(receipt));
+  writeFileSync(FILE, receipt instanceof Uint8Array ? receipt : JSON.stringify(receipt));
   if (pinned) writeFileSync(PINNED, JSON.stringify(pinned));
   if (kept) writeFileSync(KEPT, `${JSON.stringify(kept)}\n`);
   try {
