@@ -55,6 +55,6 @@ export async function keepCosignatures(
   const existing = await bucket.get(key);
   const kept = existing ? await existing.text() : '';
   const onlyIf = existing ? { etagMatches: existing.etag } : { etagDoesNotMatch: '*' };
-  if (!(await bucket.put(key, kept + lines.join(''), { onlyIf })))
+  if (!(await bucket.put(key, new TextEncoder().encode(kept + lines.join('')), { onlyIf })))
     throw new Error('other cosignatures were kept at the same time');
 }

@@ -50,11 +50,13 @@ async function findDueTrees({ reader }: SendingContext, now: number): Promise<Du
         accountId: accounts.id,
         witnessedSize: trees.witnessedSize,
       })
-      .from(sql`${accounts} indexed by accounts_witnessed`)
+      .from(accounts)
       .innerJoin(trees, eq(trees.account, accounts.number))
       .where(
         and(
-          sql`${accounts.isWitnessed}`,
+          sql`${accounts.number} in (
+            select marked.number from accounts as marked indexed by accounts_witnessed
+            where marked.is_witnessed)`,
           gt(trees.publishedSize, trees.witnessedSize),
           lte(trees.witnessDueAt, now),
         ),
