@@ -9,6 +9,7 @@ import {
   type Query,
   type Statement,
 } from '../db/database';
+import type { permissionOutcomes } from '../db/permission-outcomes';
 import type * as schema from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
@@ -24,27 +25,32 @@ import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
 type Schema = typeof schema;
 
-/** Tables that may change without an audit entry or an activity record. */
-type InternalTable = Schema[
-  | 'deliveries'
-  | 'erasedEntries'
-  | 'erasures'
-  | 'fileOutcomes'
-  | 'files'
-  | 'heldMessages'
-  | 'identities'
-  | 'movedAccounts'
-  | 'movedCredentials'
-  | 'notificationSettings'
-  | 'permissionEvents'
-  | 'providerKeys'
-  | 'sendCounts'
-  | 'signInChallenges'
-  | 'slackLinks'
-  | 'trees'
-  | 'usedChallenges'
-  | 'webhookFeeds'
-  | 'webhooks'];
+/**
+ * Tables that may change without an audit entry or an activity record. The outcomes are columns of
+ * permissions: what a program says about its act is no state of the permission.
+ */
+type InternalTable =
+  | typeof permissionOutcomes
+  | Schema[
+      | 'deliveries'
+      | 'erasedEntries'
+      | 'erasures'
+      | 'fileOutcomes'
+      | 'files'
+      | 'heldMessages'
+      | 'identities'
+      | 'movedAccounts'
+      | 'movedCredentials'
+      | 'notificationSettings'
+      | 'permissionEvents'
+      | 'providerKeys'
+      | 'sendCounts'
+      | 'signInChallenges'
+      | 'slackLinks'
+      | 'trees'
+      | 'usedChallenges'
+      | 'webhookFeeds'
+      | 'webhooks'];
 
 /** Tables that an activity record describes, and the internal tables that change with them. */
 type RecordTable =

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../db/database';
 import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
-import { Problem, unavailable } from '../errors';
+import { invalidRequest, Problem, unavailable } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId, type RequestContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
@@ -32,6 +32,7 @@ import {
 } from './contents';
 import { digestDetails, draftPermissionEntry, type EntrySubject } from './draft-entry';
 import { capLimits } from './limits';
+import { NO_OUTCOME } from './outcomes/outcome';
 import {
   Permission,
   type PermissionRow,
@@ -60,6 +61,10 @@ export const PermissionRequest = lazy(() => {
       input_digest: input_digest.optional(),
       preview: preview.optional(),
       external_id: external_id.optional(),
+      reports_outcome: z.boolean().default(false).meta({
+        description:
+          'Whether the program will report what happened after the use. Only with a `max_uses` of 1.',
+      }),
     })
     .meta({
       id: 'PermissionRequest',
@@ -108,7 +113,8 @@ interface RequestPermissionContext extends AgentContext {
  * If the agent has already sent the same request under the same external id, returns that
  * permission as it is now, and writes nothing. If several such requests come at the same time, one
  * creates the permission and the others return it.
- * @throws Problem `account_stopped`; `conflict` if the agent or the account has the maximum number
+ * @throws Problem `invalid_request` if the outcome of several uses is promised; `account_stopped`;
+ *   `conflict` if the agent or the account has the maximum number
  *   of pending requests, or the log is full; `external_id_conflict` if another request of the agent
  *   has the external id
  */
@@ -121,6 +127,10 @@ export async function requestPermission(
   const now = runtime.now();
   const { action, resource, scope, external_id: externalId } = input;
   const columns = await describeAct(input);
+  if (input.reports_outcome && input.max_uses !== 1) {
+    const message = 'takes a request with a `max_uses` of 1';
+    throw invalidRequest([{ path: 'body.reports_outcome', message }]);
+  }
   requireNotStopped(account);
   const showExisting = (row: PermissionWithContents) =>
     presentExisting(context, row, { action, resource, scope, inputDigest: columns.inputDigest });
@@ -155,6 +165,7 @@ export async function requestPermission(
     reason: input.reason || null,
     tokenTtl: input.token_ttl,
     maxUses: input.max_uses,
+    outcomeState: input.reports_outcome ? 'promised' : null,
     status: 'pending',
     expiresAt: now + input.expires_in * SECOND,
     createdAt: now,
@@ -175,9 +186,13 @@ export async function requestPermission(
     committed = await ledger.commit({
       guards: row.status === 'pending' ? [quota] : [],
       changes: (write) => [
-        write
-          .insert(permissions)
-          .values({ ...columnsOfRow, lastEntry: appendedSequence(account.number) }),
+        write.insert(permissions).values({
+          ...columnsOfRow,
+          lastEntry: appendedSequence(account.number),
+          requestEntry: input.reports_outcome
+            ? appendedSequence(account.number, decision ? 1 : 0)
+            : null,
+        }),
         ...(contents ? [write.insert(permissionContents).values(contents)] : []),
         ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ],
@@ -289,6 +304,7 @@ const UNDECIDED = {
   tokenIssuedAt: null,
   tokenExpiresAt: null,
   tokenKeyId: null,
+  ...NO_OUTCOME,
 } as const;
 
 /**
