@@ -18,7 +18,7 @@ import {
   ruleSql,
 } from '../permissions/reviews/reviewers';
 import { shortText } from '../permissions/tokens/token-input';
-import { evaluatePolicies, DECISIONS } from './evaluate';
+import { DECISIONS, evaluatePolicies } from './evaluate';
 import { assertLoaded, type PolicyRow, selectActivePolicies } from './policy';
 
 export const PolicySimulation = lazy(() =>
