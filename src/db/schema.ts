@@ -337,21 +337,6 @@ export const agentKeys = sqliteTable(
  */
 export const OUTCOME_STATES = ['promised', 'awaited', 'unknown', 'succeeded', 'failed'] as const;
 
-/** The columns of a permission that say what happened after its use. */
-export const outcomeColumns = {
-  /** Null if no outcome was promised. */
-  outcomeState: codeColumn(OUTCOME_STATES)('outcome_state'),
-  /** Who took the use, and so reports: the id of the agent, the member or the account. */
-  usedBy: text('used_by'),
-  /**
-   * When the outcome becomes unknown unless it is reported; null before the use. The state stays
-   * `awaited` until the sweep.
-   */
-  outcomeDueAt: integer('outcome_due_at'),
-  outcomeReportedAt: integer('outcome_reported_at'),
-  outcomeSummary: text('outcome_summary'),
-};
-
 /**
  * Permission requests and, once approved, their tokens. The identifiers of both have the same 128
  * bits.
@@ -409,8 +394,21 @@ export const permissions = sqliteTable(
     mac: bytesColumn(),
     /** The sequence of the entry of the request; null if it promised no outcome. */
     requestEntry: integer('request_entry'),
-    // The summary, which may be long, is the last column: reading the others does not read it.
-    ...outcomeColumns,
+    /**
+     * What happened after the use; null if no outcome was promised. A report changes it: see
+     * `permissionOutcomes`.
+     */
+    outcomeState: codeColumn(OUTCOME_STATES)('outcome_state'),
+    /** Who took the use, and so reports: the id of the agent, the member or the account. */
+    usedBy: text('used_by'),
+    /**
+     * When the outcome becomes unknown unless it is reported; null before the use. The state stays
+     * `awaited` until the sweep.
+     */
+    outcomeDueAt: integer('outcome_due_at'),
+    outcomeReportedAt: integer('outcome_reported_at'),
+    /** The last column, because it may be long: reading the others does not read it. */
+    outcomeSummary: text('outcome_summary'),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),

@@ -25,32 +25,27 @@ import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
 type Schema = typeof schema;
 
-/**
- * Tables that may change without an audit entry or an activity record. The outcomes are columns of
- * permissions: what a program says about its act is no state of the permission.
- */
-type InternalTable =
-  | typeof permissionOutcomes
-  | Schema[
-      | 'deliveries'
-      | 'erasedEntries'
-      | 'erasures'
-      | 'fileOutcomes'
-      | 'files'
-      | 'heldMessages'
-      | 'identities'
-      | 'movedAccounts'
-      | 'movedCredentials'
-      | 'notificationSettings'
-      | 'permissionEvents'
-      | 'providerKeys'
-      | 'sendCounts'
-      | 'signInChallenges'
-      | 'slackLinks'
-      | 'trees'
-      | 'usedChallenges'
-      | 'webhookFeeds'
-      | 'webhooks'];
+/** Tables that may change without an audit entry or an activity record. */
+type InternalTable = Schema[
+  | 'deliveries'
+  | 'erasedEntries'
+  | 'erasures'
+  | 'fileOutcomes'
+  | 'files'
+  | 'heldMessages'
+  | 'identities'
+  | 'movedAccounts'
+  | 'movedCredentials'
+  | 'notificationSettings'
+  | 'permissionEvents'
+  | 'providerKeys'
+  | 'sendCounts'
+  | 'signInChallenges'
+  | 'slackLinks'
+  | 'trees'
+  | 'usedChallenges'
+  | 'webhookFeeds'
+  | 'webhooks'];
 
 /** Tables that an activity record describes, and the internal tables that change with them. */
 type RecordTable =
@@ -73,6 +68,8 @@ type RecordTable =
  */
 type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'votes'];
 
+type WritableTable = RecordTable | typeof permissionOutcomes;
+
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
   /** The account's number; SQL for an account that the same change creates. */
@@ -81,9 +78,9 @@ export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
 
 /** Builds statements that insert, update and delete rows of some tables. */
 interface Writer<T> {
-  insert<U extends T & RecordTable>(table: U): ReturnType<typeof build.insert<U>>;
-  update<U extends T & RecordTable>(table: U): ReturnType<typeof build.update<U>>;
-  delete<U extends T & RecordTable>(table: U): ReturnType<typeof build.delete<U>>;
+  insert<U extends T & WritableTable>(table: U): ReturnType<typeof build.insert<U>>;
+  update<U extends T & WritableTable>(table: U): ReturnType<typeof build.update<U>>;
+  delete<U extends T & WritableTable>(table: U): ReturnType<typeof build.delete<U>>;
 }
 
 /**
@@ -94,10 +91,11 @@ export type RecordWriter = Writer<RecordTable>;
 
 /**
  * Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but
- * not change them.
+ * not change them, and change the outcomes of permissions, but nothing else of them.
  */
 export type InternalWriter = Writer<InternalTable> &
-  Pick<Writer<InternalTable | Schema['accounts' | 'members']>, 'insert' | 'delete'>;
+  Pick<Writer<InternalTable | Schema['accounts' | 'members']>, 'insert' | 'delete'> &
+  Pick<Writer<InternalTable | typeof permissionOutcomes>, 'update'>;
 
 /**
  * Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one

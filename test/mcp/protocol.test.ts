@@ -269,7 +269,7 @@ it('takes null for an absent field of a message', async () => {
   const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   expect((await resultOf({ ...listed, params: null })).tools).toHaveLength(6);
   expect((await resultOf({ ...listed, params: { cursor: null, _meta: null } })).tools).toHaveLength(
-    5,
+    6,
   );
   expect(await resultOf({ ...PING, params: null })).toEqual({});
   const params = {

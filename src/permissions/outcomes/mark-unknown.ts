@@ -57,7 +57,7 @@ export async function markUnknown({
         [...new Set(due.map(({ account }) => account))],
         now,
       ),
-      write.update(permissionOutcomes).set({ outcomeState: 'unknown' }).where(isDue()),
+      write.update(permissionOutcomes).set({ state: 'unknown' }).where(isDue()),
     ],
   });
   return due.length === SLICE;

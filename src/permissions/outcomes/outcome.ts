@@ -1,12 +1,11 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
-import { OUTCOME_STATES } from '../../db/schema';
+import { OUTCOME_STATES, type permissions } from '../../db/schema';
 import { choice } from '../../http/fields';
 import { timeField } from '../../http/response-fields';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTimeOrNull, MINUTE } from '../../lib/time';
-import type { PermissionRow } from '../permission';
 
 /** How long a program has for its report after the use, in milliseconds. */
 export const REPORT_PERIOD = 10 * MINUTE;
@@ -40,7 +39,7 @@ export type Outcome = LazyOutput<typeof Outcome>;
 
 /** The part of a permission that says what became of its outcome. */
 export type OutcomeColumns = Pick<
-  PermissionRow,
+  InferSelectModel<typeof permissions>,
   'outcomeState' | 'outcomeDueAt' | 'outcomeReportedAt' | 'outcomeSummary' | 'usedBy'
 >;
 

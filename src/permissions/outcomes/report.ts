@@ -93,12 +93,7 @@ async function storeReport(
   if (isSame) return presentPermission(row, now, principal);
   if (state === 'succeeded' || state === 'failed')
     throw outcomeConflict(`The outcome was reported as ${state} already.`);
-  const columns = {
-    outcomeState: status,
-    outcomeReportedAt: now,
-    outcomeSummary,
-    updatedAt: now,
-  };
+  const columns = { outcomeState: status, outcomeReportedAt: now, outcomeSummary, updatedAt: now };
   const reported = presentPermission({ ...row, ...columns }, now, principal);
   const guard = openGuard(row);
   try {
@@ -107,7 +102,7 @@ async function storeReport(
       changes: (write) => [
         write
           .update(permissionOutcomes)
-          .set(columns)
+          .set({ state: status, reportedAt: now, summary: outcomeSummary, updatedAt: now })
           .where(isPermissionWithId(row.account, row.id)),
       ],
       answer: { value: reported, subject: row.agentId },
