@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 
-/** Rows of which a page lists some. */
+/** The rows that a page examines, and the condition by which it lists some of them. */
 interface ExaminedRows {
   /** A statement that selects the columns, in the order of the list. */
   rows: SQL;

@@ -64,9 +64,9 @@ type RecordTable =
 
 /**
  * Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as
- * activity.
+ * activity. Policies count the approvals of their budgets.
  */
-type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'votes'];
+type StateTable = Schema['permissionContents' | 'permissions' | 'policies' | 'reviews' | 'votes'];
 
 type WritableTable = RecordTable | typeof permissionOutcomes;
 

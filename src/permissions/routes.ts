@@ -4,7 +4,7 @@ import { denyPermissionRoute } from './deny';
 import { getPermissionRoute } from './get';
 import { listPermissionsRoute } from './list';
 import { reportOutcomeRoute } from './outcomes/report';
-import { requestPermissionRoute } from './request';
+import { requestPermissionRoute } from './requests/request';
 import { getStatementRoute } from './reviews/statement';
 import { getKeysRoute } from './tokens/get-keys';
 import { getServerMetadataRoute } from './tokens/get-server-metadata';

@@ -30,7 +30,10 @@ import { TOOLS } from '../../src/mcp/tools';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
 import { REPORT_PERIOD } from '../../src/permissions/outcomes/outcome';
 import { MAX_CONTENT_BYTES } from '../../src/permissions/preview';
-import { MAX_PENDING_REQUESTS, MAX_PENDING_REQUESTS_OF_AGENT } from '../../src/permissions/request';
+import {
+  MAX_PENDING_REQUESTS,
+  MAX_PENDING_REQUESTS_OF_AGENT,
+} from '../../src/permissions/requests/pending-quota';
 import { MAX_POLICIES } from '../../src/policies/policy';
 import { MAX_CHANNELS } from '../../src/receivers/channels/channel';
 import { REQUEST_TIMEOUT } from '../../src/receivers/webhooks/dispatch/limits';
@@ -169,6 +172,7 @@ it('the guide webhooks lists the delays between the attempts of a webhook', () =
 
 it('the guide API lists the limits', () => {
   const { free, pro, team, enterprise } = RETENTION_DAYS;
+  const budget = schemas.PolicyBudget?.properties;
   expect(tableOf(api, 'Limits')).toEqual([
     ['agents of an account', number(MAX_AGENTS)],
     ['members of an account, without removed ones', number(MAX_MEMBERS)],
@@ -209,6 +213,8 @@ it('the guide API lists the limits', () => {
     ['`actions` of a policy', patternLimit(field('PolicyCreation', 'actions'))],
     ['`resources` of a policy', patternLimit(field('PolicyCreation', 'resources'))],
     ['`conditions` of a policy', objectLimit('PolicyCreation', 'conditions')],
+    ['requests of a budget', `1 to ${number(budget.requests.maximum)}`],
+    ['sum of a budget', `below ${number(budget.sum.properties.max.exclusiveMaximum)}, 6 decimals`],
     ['`url` of a webhook', `${number(field('WebhookCreation', 'url').maxLength)} characters`],
     ['days of a compliance report', number(MAX_PERIOD_DAYS)],
     [

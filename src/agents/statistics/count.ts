@@ -22,9 +22,9 @@ const POSITIONS = 2_000;
  * Adds a slice of the entries that are not counted yet to the statistics of their agents. The logs
  * that have been due the longest share the slice evenly.
  *
- * Counts each entry exactly once, whoever does it at the same time or crashes: one transaction adds
- * the entries and moves the log's position, `counted`. Skips accounts that move to another shard:
- * their entries are counted there. Skips entries of agents that are deleted.
+ * Counts each entry exactly once, also if two calls run at the same time or one crashes: one
+ * transaction adds the entries and moves the log's position, `counted`. Skips accounts that move to
+ * another shard: their entries are counted there. Skips entries of agents that are deleted.
  * @param due counts logs that have been due since then, in milliseconds since the epoch; a log with
  *   more entries is due then again, so that it lets the others go first
  * @param positions how many positions of all logs together one slice counts

@@ -17,8 +17,8 @@ const hour = codeOf(STATISTICS_UNITS, 'hour');
  * Folds hours of statistics that are more than 31 days old into their days, a slice at a time. The
  * longest period in hours, 30 days and the current hour, reads none of them.
  *
- * Folds each hour exactly once, whoever does it at the same time or crashes: one transaction adds
- * the hours to their days and deletes them. Nothing of an hour that old changes any more, unless it
+ * Folds each hour exactly once, also if two calls run at the same time or one crashes: one
+ * transaction adds the hours to their days and deletes them. Nothing of an hour that old changes any more, unless it
  * is counted late: then it is folded later. Skips agents whose account moves to or from another
  * shard.
  * @param limit how many hours one slice folds

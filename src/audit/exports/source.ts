@@ -66,7 +66,7 @@ type Row = [
 interface ReadLimits {
   /** Maximum entries to return. */
   limit: number;
-  /** Maximum entries to look at, of which a filter on details selects some. */
+  /** Maximum entries to read. A filter on details returns only some of them. */
   maxExamined: number;
 }
 

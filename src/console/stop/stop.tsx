@@ -56,7 +56,8 @@ function sendForm(c: ConsoleContext, refusal?: Refusal): Response {
         </p>
         <p>
           Nothing is revoked. What has been done stays done, and a program that checks tokens
-          offline may still accept one until it expires. Everybody who may decide is told.
+          offline may still accept one until it expires. Everybody who can decide requests gets a
+          message.
         </p>
         <TextArea
           label="Why"
@@ -108,7 +109,7 @@ function sendStopped(c: ConsoleContext, { at, by, reason }: NonNullable<SignedIn
           <div class="card">
             <SignInAgain page={PATH} purpose="To resume" />
             <div class="bar">
-              <p class="soft">Everybody who may decide is told.</p>
+              <p class="soft">Everybody who can decide requests gets a message.</p>
               <Action action="/console/resume" label="Resume all agents" />
             </div>
           </div>

@@ -18,11 +18,11 @@ export const reportOutcomeTool = defineTool({
   admit: requireAgent,
   input: () => z.strictObject({ permission_id: permissionIdField(), ...OutcomeReport().shape }),
   output: () => z.object({ permission: ShownPermission() }),
-  preload({ reader, account, fields, now }) {
+  preload({ account, fields, now }) {
     // The arguments are not checked yet.
     const id =
       typeof fields.permission_id === 'string' ? parseId('perm', fields.permission_id) : null;
-    return { permission: id && findReviewedPermission(reader, account, id, now) };
+    return { permission: id && findReviewedPermission(account, id, now) };
   },
   async run({ context, input: { permission_id: _, ...report }, loaded, reload }) {
     const reporting = { ...context, reload: async () => (await reload()).permission?.[0] };

@@ -1,7 +1,11 @@
 import * as z from 'zod';
 import { requireAgent } from '../../http/access';
-import { PermissionRequest, requestPermission, selectForRequest } from '../../permissions/request';
-import { assertLoaded } from '../../policies/policy';
+import { PermissionRequest } from '../../permissions/requests/permission-request';
+import {
+  readLoaded,
+  requestPermission,
+  selectForRequest,
+} from '../../permissions/requests/request';
 import { answerPermission, ShownPermission } from '../permission';
 import { defineTool } from '../tool';
 
@@ -25,9 +29,9 @@ export const requestPermissionTool = defineTool({
   preload: ({ reader, account, callerId, fields, now }) =>
     selectForRequest(reader, { account, agentId: callerId, externalId: fields.external_id }, now),
   async run({ context, input, loaded, reload }) {
-    const asking = { ...context, findExisting: async () => (await reload()).existing?.[0] };
-    const known = { policies: assertLoaded(loaded.policies), existing: loaded.existing?.[0] };
-    const { permission, isNew } = await requestPermission(asking, { ...known, ...input });
+    const asking = { ...context, reload: async () => readLoaded(await reload()) };
+    const known = { ...readLoaded(loaded), ...input };
+    const { permission, isNew } = await requestPermission(asking, known);
     const { nextStep, data } = answerPermission(context, permission);
     return { nextStep, data: { is_new: isNew, ...data } };
   },

@@ -36,7 +36,7 @@ import type { PendingEvents } from './pending-events';
  * payload has some 250 bytes.
  */
 const ROWS_PER_STATEMENT = 4_000;
-/** Fewer rows about a stop, each of which may have a reason of 4 KB. */
+/** The same for rows about a stop. These are larger: a reason takes up to 4 KB. */
 const ACCOUNT_ROWS_PER_STATEMENT = 200;
 
 /** A delivery to create, and what it is about: see {@link selectDrafts}. */
