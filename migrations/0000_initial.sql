@@ -10,6 +10,7 @@ CREATE TABLE `accounts` (
 	`stopped_at` integer,
 	`stopped_by` blob,
 	`stop_reason` text,
+	`is_witnessed` integer DEFAULT false NOT NULL,
 	`erased_sequence` integer DEFAULT 0 NOT NULL,
 	`erased_at` integer DEFAULT 0 NOT NULL,
 	`retention_due_at` integer,
@@ -20,6 +21,7 @@ CREATE TABLE `accounts` (
 CREATE UNIQUE INDEX `accounts_by_id` ON `accounts` (`id`);--> statement-breakpoint
 CREATE INDEX `accounts_by_email` ON `accounts` (`email`);--> statement-breakpoint
 CREATE INDEX `accounts_retention_due` ON `accounts` (`retention_due_at`) WHERE retention_due_at is not null;--> statement-breakpoint
+CREATE INDEX `accounts_witnessed` ON `accounts` (`number`) WHERE is_witnessed;--> statement-breakpoint
 CREATE TABLE `activity` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -490,6 +492,9 @@ CREATE TABLE `trees` (
 	`note` text,
 	`published_size` integer DEFAULT 0 NOT NULL,
 	`published_at` integer DEFAULT 0 NOT NULL,
+	`witnessed_size` integer DEFAULT 0 NOT NULL,
+	`cosigned_size` integer DEFAULT 0 NOT NULL,
+	`witness_due_at` integer DEFAULT 0 NOT NULL,
 	`due_at` integer,
 	`held_until` integer DEFAULT 0 NOT NULL,
 	`counted` integer DEFAULT 0 NOT NULL,

@@ -48,6 +48,8 @@ export const accounts = sqliteTable(
     /** The member who stopped it; null for a user token of the account. */
     stoppedBy: idColumn('member')('stopped_by'),
     stopReason: text('stop_reason'),
+    /** Whether the heads of its log are sent to the witnesses. */
+    isWitnessed: integer('is_witnessed', { mode: 'boolean' }).notNull().default(false),
     /**
      * The highest sequence that was ever erased from the log, and the latest `created_at` of an
      * erased entry: new entries get a higher sequence, and no earlier time. Both are 0 at first.
@@ -66,6 +68,7 @@ export const accounts = sqliteTable(
     index('accounts_retention_due')
       .on(table.retentionDueAt)
       .where(sql`retention_due_at is not null`),
+    index('accounts_witnessed').on(table.number).where(sql`is_witnessed`),
   ],
 );
 
@@ -683,6 +686,14 @@ export const trees = sqliteTable(
      */
     publishedSize: integer('published_size').notNull().default(0),
     publishedAt: integer('published_at').notNull().default(0),
+    /**
+     * The size of the newest published head that every witness has cosigned or refused, and of the
+     * newest one that any has cosigned; 0 before.
+     */
+    witnessedSize: integer('witnessed_size').notNull().default(0),
+    cosignedSize: integer('cosigned_size').notNull().default(0),
+    /** Before when no head is sent to the witnesses again; 0 before the first. */
+    witnessDueAt: integer('witness_due_at').notNull().default(0),
     /** When to seal or publish next; null if there is nothing to do. */
     dueAt: integer('due_at'),
     /**

@@ -39,6 +39,8 @@ export interface components {
       /** @description For how many days audit entries are kept. Only the plan `enterprise` may set it. */
       audit_retention_days?: number;
       is_active?: boolean;
+      /** @description Whether the heads of its log are sent to the witnesses. */
+      witnessed?: boolean;
       /** @description null resumes a stopped account. */
       stopped?: null;
     };
@@ -1071,6 +1073,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "token": {
@@ -1131,6 +1134,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1279,6 +1284,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -1295,6 +1301,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1325,6 +1333,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "member": {
@@ -1359,6 +1368,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -2681,7 +2692,7 @@ export interface components {
      *       "note": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m\n2\n8sobtsfpB9Btr+Roflefznazfk6Tt2BQItpS5szCb9I=\ntime 2026-01-31T12:00:00.000Z\n\n— countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m 7cIWo0Yg2bW3yS0n1y7h1mJ0m5C0m0pQyG9fDkq5hZ2cV8yqfY3nqk1o2jQfM5xqWc3m2kq0y1b8n4tP6sH0Ag2J4Aw=\n"
      *     }
      */
-    Checkpoint: {
+    NamedCheckpoint: {
       /** @description The log's name: the host of the service and the account. */
       origin: string;
       /** @description Entries under it: those with the sequences from 1 to this. */
@@ -2699,6 +2710,8 @@ export interface components {
       timestamp: string;
       /** @description The same, signed with Ed25519: a note of https://c2sp.org/signed-note in the form of https://c2sp.org/tlog-checkpoint, with the time as an extension line. The key is at `/.well-known/jwks.json`, with a `kid` that begins with `log-`. */
       note: string;
+      /** @description The public key of the log as a verifier key of https://c2sp.org/signed-note. Present if the log is witnessed. */
+      verifier_key?: string;
     };
     /**
      * @example {
@@ -2765,6 +2778,34 @@ export interface components {
       /** @description From the leaf upwards (RFC 9162 section 2.1.3.1). */
       inclusion_path: string[];
       checkpoint: components['schemas']['Checkpoint'];
+    };
+    /**
+     * @example {
+     *       "origin": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "tree_size": 2,
+     *       "root_hash": "f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2",
+     *       "timestamp": "2026-01-31T12:00:00.000Z",
+     *       "note": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m\n2\n8sobtsfpB9Btr+Roflefznazfk6Tt2BQItpS5szCb9I=\ntime 2026-01-31T12:00:00.000Z\n\n— countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m 7cIWo0Yg2bW3yS0n1y7h1mJ0m5C0m0pQyG9fDkq5hZ2cV8yqfY3nqk1o2jQfM5xqWc3m2kq0y1b8n4tP6sH0Ag2J4Aw=\n"
+     *     }
+     */
+    Checkpoint: {
+      /** @description The log's name: the host of the service and the account. */
+      origin: string;
+      /** @description Entries under it: those with the sequences from 1 to this. */
+      tree_size: number;
+      /**
+       * @description SHA-256, in hexadecimal.
+       * @example f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2
+       */
+      root_hash: string;
+      /**
+       * Format: date-time
+       * @description When it was sealed.
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      timestamp: string;
+      /** @description The same, signed with Ed25519: a note of https://c2sp.org/signed-note in the form of https://c2sp.org/tlog-checkpoint, with the time as an extension line. The key is at `/.well-known/jwks.json`, with a `kid` that begins with `log-`. */
+      note: string;
     };
     /**
      * @description An action on the account itself.
@@ -3651,6 +3692,13 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
+    GetCheckpointQuery: {
+      /**
+       * @description Asks for the newest head that a witness has cosigned, with the cosignatures.
+       * @constant
+       */
+      witnessed?: 'true';
+    };
     ProveConsistencyQuery: {
       /**
        * @description The older size: the `tree_size` of a head that you kept.
@@ -3916,9 +3964,10 @@ export type AuditDetails = components['schemas']['AuditDetails'];
 export type EntryVote = components['schemas']['EntryVote'];
 export type AuditHistogram = components['schemas']['AuditHistogram'];
 export type AuditExport = components['schemas']['AuditExport'];
-export type Checkpoint = components['schemas']['Checkpoint'];
+export type NamedCheckpoint = components['schemas']['NamedCheckpoint'];
 export type ConsistencyProof = components['schemas']['ConsistencyProof'];
 export type InclusionProof = components['schemas']['InclusionProof'];
+export type Checkpoint = components['schemas']['Checkpoint'];
 export type Activity = components['schemas']['Activity'];
 export type LogContinuation = components['schemas']['LogContinuation'];
 export type Receipt = components['schemas']['Receipt'];
@@ -3951,6 +4000,7 @@ export type ListAuditEntriesQuery = components['schemas']['ListAuditEntriesQuery
 export type GetAuditHistogramQuery = components['schemas']['GetAuditHistogramQuery'];
 export type CreateAuditExportInput = components['schemas']['CreateAuditExportInput'];
 export type ListAuditExportsQuery = components['schemas']['ListAuditExportsQuery'];
+export type GetCheckpointQuery = components['schemas']['GetCheckpointQuery'];
 export type ProveConsistencyQuery = components['schemas']['ProveConsistencyQuery'];
 export type ListActivityQuery = components['schemas']['ListActivityQuery'];
 export type DownloadFileQuery = components['schemas']['DownloadFileQuery'];

@@ -18,7 +18,6 @@ import type {
   ChannelDelivery,
   ChannelDeliveryDetail,
   ChannelUpdate,
-  Checkpoint,
   ComplianceReport,
   ConsistencyProof,
   CreateAuditExportInput,
@@ -33,6 +32,7 @@ import type {
   GetAgentStatisticsQuery,
   GetApiDescriptionAnswer,
   GetAuditHistogramQuery,
+  GetCheckpointQuery,
   GetPermissionQuery,
   Health,
   InclusionProof,
@@ -64,6 +64,7 @@ import type {
   MemberDetails,
   MemberInvitation,
   MemberUpdate,
+  NamedCheckpoint,
   Notification,
   NotificationSettings,
   NotificationSettingsUpdate,
@@ -865,8 +866,13 @@ export abstract class Operations {
    *
    * `GET /v1/audit/checkpoint`, by a user token with `audit:read`.
    */
-  getCheckpoint(options?: CallOptions): Promise<Checkpoint> {
-    return this.json<Checkpoint>({ method: 'GET', path: path`/v1/audit/checkpoint`, ...options });
+  getCheckpoint(query: GetCheckpointQuery = {}, options?: CallOptions): Promise<NamedCheckpoint> {
+    return this.json<NamedCheckpoint>({
+      method: 'GET',
+      path: path`/v1/audit/checkpoint`,
+      query,
+      ...options,
+    });
   }
 
   /**
