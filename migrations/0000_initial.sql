@@ -359,6 +359,12 @@ CREATE TABLE `permissions` (
 	`external_id` text,
 	`erase_at` integer,
 	`mac` blob,
+	`request_entry` integer,
+	`outcome_state` integer,
+	`used_by` text,
+	`outcome_due_at` integer,
+	`outcome_reported_at` integer,
+	`outcome_summary` text,
 	PRIMARY KEY(`account`, `id`),
 	CONSTRAINT "token_uses_left" CHECK(token_uses <= token_max_uses)
 ) WITHOUT ROWID;
@@ -372,6 +378,8 @@ CREATE INDEX `permissions_waiting` ON `permissions` (`account`,`expires_at`,`id`
 CREATE INDEX `permissions_to_erase` ON `permissions` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
 CREATE INDEX `permissions_to_erase_by_agent` ON `permissions` (`agent`,`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
 CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
+CREATE INDEX `outcomes_awaited` ON `permissions` ((outcome_due_at / 60000),`account`,`outcome_due_at`) WHERE outcome_state = 1;--> statement-breakpoint
+CREATE INDEX `permissions_by_outcome` ON `permissions` (`account`,`outcome_state`,`request_entry`,`agent`,`action`,`created_at`) WHERE outcome_state in (2, 4);--> statement-breakpoint
 CREATE TABLE `policies` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,

@@ -291,6 +291,11 @@ export interface components {
        * @example call_01HZY3
        */
       external_id?: string;
+      /**
+       * @description Whether the program will report what happened after the use. Only with a `max_uses` of 1.
+       * @default false
+       */
+      reports_outcome?: boolean;
     };
     /**
      * @description What a person reads before deciding: plain text in the agent's own words. At most 16 KiB of compact JSON.
@@ -414,6 +419,21 @@ export interface components {
       token_ttl?: number;
       /** @description The greatest number of uses of the token. */
       max_uses?: number;
+    };
+    /**
+     * @example {
+     *       "status": "succeeded",
+     *       "summary": "Sent to 3 people"
+     *     }
+     */
+    OutcomeReport: {
+      /**
+       * @description `failed`: the program saw an error; something may have happened all the same. `unknown`: it does not know.
+       * @enum {string}
+       */
+      status: 'succeeded' | 'failed' | 'unknown';
+      /** @description What happened, in a few words. */
+      summary?: string;
     };
     /**
      * @example {
@@ -839,6 +859,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'account.stopped'
       | 'account.resumed';
     /**
@@ -882,6 +903,7 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
+           *       "permission.outcome_missing",
            *       "webhook.disabled",
            *       "account.stopped",
            *       "account.resumed"
@@ -905,6 +927,7 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
+           *       "permission.outcome_missing",
            *       "webhook.disabled",
            *       "account.stopped",
            *       "account.resumed"
@@ -925,6 +948,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'webhook.disabled'
       | 'account.stopped'
       | 'account.resumed';
@@ -1786,7 +1810,8 @@ export interface components {
      *       "input_digest": null,
      *       "preview_digest": "sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM",
      *       "external_id": null,
-     *       "review": null
+     *       "review": null,
+     *       "outcome": null
      *     }
      */
     Permission: {
@@ -1841,6 +1866,8 @@ export interface components {
       external_id: string | null;
       /** @description How it is reviewed; null if no review policy applied: then one approval is enough. */
       review: components['schemas']['Review'] | null;
+      /** @description Null before the use, and if the request did not say `reports_outcome`. */
+      outcome: components['schemas']['Outcome'] | null;
       /** @description The arguments of the act; null if the request has none, or only their digest. Only in the answers that create or get one permission. */
       input?: unknown;
       /** @description What the agent wrote for the person who decides. Present as `input` is. */
@@ -1932,6 +1959,18 @@ export interface components {
        */
       at: string;
     };
+    /** @description What happened after the use, as the program says: nobody has checked it. `failed` means that the program saw an error, not that nothing happened; `unknown`, that it does not know, or did not report within 10 minutes. */
+    Outcome: {
+      status: components['schemas']['OutcomeStatus'];
+      /** @description The program's own words. */
+      summary: string | null;
+      /** @description Null without a report. */
+      reported_at: string | null;
+      /** @description Id of the agent, the member or, for its own user tokens, the account that took the use and reported. */
+      reported_by: string | null;
+    };
+    /** @enum {string} */
+    OutcomeStatus: 'awaited' | 'unknown' | 'succeeded' | 'failed';
     /**
      * @example {
      *       "statement": {
@@ -3061,6 +3100,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'webhook.disabled'
       | 'account.stopped'
       | 'account.resumed';
@@ -3512,6 +3552,11 @@ export interface components {
       external_id?: string;
       /** @description Only permissions for exactly this action. */
       action?: string;
+      /**
+       * @description Only permissions whose act had this outcome, as its program says.
+       * @enum {string}
+       */
+      outcome?: 'failed' | 'unknown';
       /** @description Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents. */
       decided_by?: string;
     };
@@ -3851,6 +3896,7 @@ export type Approval = components['schemas']['Approval'];
 export type AuthenticationResponse = components['schemas']['AuthenticationResponse'];
 export type Denial = components['schemas']['Denial'];
 export type StatementRequest = components['schemas']['StatementRequest'];
+export type OutcomeReport = components['schemas']['OutcomeReport'];
 export type TokenUse = components['schemas']['TokenUse'];
 export type TokenRevocation = components['schemas']['TokenRevocation'];
 export type TokenIntrospection = components['schemas']['TokenIntrospection'];
@@ -3900,6 +3946,8 @@ export type TokenSummary = components['schemas']['TokenSummary'];
 export type TokenStatus = components['schemas']['TokenStatus'];
 export type Review = components['schemas']['Review'];
 export type ReviewVote = components['schemas']['ReviewVote'];
+export type Outcome = components['schemas']['Outcome'];
+export type OutcomeStatus = components['schemas']['OutcomeStatus'];
 export type Statement = components['schemas']['Statement'];
 export type UsedToken = components['schemas']['UsedToken'];
 export type Revocation = components['schemas']['Revocation'];

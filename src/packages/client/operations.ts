@@ -68,6 +68,7 @@ import type {
   Notification,
   NotificationSettings,
   NotificationSettingsUpdate,
+  OutcomeReport,
   OwnAccount,
   OwnerInvitation,
   PairingExchange,
@@ -615,6 +616,22 @@ export abstract class Operations {
     return this.json<Permission>({
       method: 'POST',
       path: path`/v1/permissions/${id}/withdraw`,
+      ...options,
+    });
+  }
+
+  /**
+   * Report the outcome of the act.
+   *
+   * Says what happened after the use: for the agent, the member or the account that took it. It is the word of the program, so it is not in the audit log. The same report again is 200; another one is refused, except after `unknown`. It also works while the account is stopped.
+   *
+   * `POST /v1/permissions/{id}/outcome`, by an agent key or a user token with `tokens:use`.
+   */
+  reportOutcome(id: string, body: OutcomeReport, options?: CallOptions): Promise<Permission> {
+    return this.json<Permission>({
+      method: 'POST',
+      path: path`/v1/permissions/${id}/outcome`,
+      body,
       ...options,
     });
   }
