@@ -14,7 +14,8 @@ const CLOCK_SKEW = 5 * MINUTE;
  * Finds the cosignature of a witness in its answer (https://c2sp.org/tlog-cosignature). Ignores
  * lines of other keys, as the protocol requires.
  * @param note the note of the head that it cosigned
- * @returns the signature line, with its newline
+ * @returns the signature line in its only canonical form, with its newline, so that what a witness
+ *   answers never makes the note unreadable
  * @throws Error if there is none, or it is not the witness's
  */
 export async function findCosignature(
@@ -30,7 +31,7 @@ export async function findCosignature(
     const signed = Uint8Array.fromBase64(encoded);
     if (!equalBytes(signed.slice(0, KEY_ID_LENGTH), witness.keyId)) continue;
     await requireSignature(witness, note, signed.slice(KEY_ID_LENGTH), now);
-    return `${line}\n`;
+    return `— ${name} ${signed.toBase64()}\n`;
   }
   throw new Error('the answer has no cosignature of its key');
 }

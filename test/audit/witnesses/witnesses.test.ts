@@ -238,6 +238,23 @@ describe('a witness', () => {
     expect(await witnessesOf(scene, await cosigned(account))).toEqual(['ben']);
   });
 
+  it.each<[string, (line: string) => string]>([
+    ['without padding', (line) => line.replace(/=+\n$/, '\n')],
+    ['with bits set in the padding', (line) => line.replace(/.==\n$/, '/==\n')],
+  ])('whose cosignature is encoded %s leaves the note readable', async (_, encode) => {
+    const scene = await makeScene();
+    const { world, account, agent, ann } = scene;
+    world.internet.on(ann.host, async ({ body }) => {
+      const [line = ''] = (await ann.cosign(textOf(body))).split('\n').slice(1);
+      return new Response(encode(`${line}\n`));
+    });
+    const { id } = await agent.request({ expires_in: 86_400 });
+    await publish(scene);
+    const { body: receipt } = await account.must(200, 'GET', `/v1/permissions/${id}/receipt`);
+    await readReceipt(receipt as JsonObject);
+    expect(await witnessesOf(scene, receipt.checkpoint)).toContain('ben');
+  });
+
   it('that has seen another head of the same size, made with the real key, refuses a fork', async () => {
     const scene = await makeScene();
     const { account, ann } = scene;
