@@ -4,6 +4,7 @@ import { answerFromTree } from '../audit/tree/answer-from-tree';
 import { presentHead, type SignedHead } from '../audit/tree/checkpoint';
 import { selectTree, type TreeRow } from '../audit/tree/open-tree';
 import { proveEntry } from '../audit/tree/prove-inclusion';
+import { LogSigner } from '../audit/tree/signer';
 import { readCosignedHead } from '../audit/witnesses/cosigned-head';
 import type { Reader } from '../db/database';
 import type { LoadedRows } from '../http/access';
@@ -65,7 +66,8 @@ async function cosignedHead(
   sequence: number,
 ): Promise<SignedHead | null> {
   if (!tree || tree.cosignedSize < sequence) return null;
-  return readCosignedHead(config.files, principal.account.id, tree);
+  const signer = await LogSigner.open(config.keyring, config.publicUrl);
+  return readCosignedHead({ bucket: config.files, signer }, principal.account.id, tree);
 }
 
 /** Preloads the permission in the path with its contents, its entries, and the tree of the log. */

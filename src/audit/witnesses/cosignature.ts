@@ -2,6 +2,7 @@ import { concatBytes, equalBytes } from '../../lib/bytes';
 import { hashBytes } from '../../lib/merkle';
 import { MINUTE, SECOND } from '../../lib/time';
 import { COSIGNATURE_TYPE, type Witness } from '../../lib/witness-list';
+import { textOf } from './cosigned-head';
 
 const KEY_ID_LENGTH = 4;
 const TIME_LENGTH = 8;
@@ -55,7 +56,7 @@ async function requireSignature(
   const time = new DataView(bytes).getBigUint64(0);
   if (time === 0n || time * BigInt(SECOND) > BigInt(now + CLOCK_SKEW))
     throw new Error('its cosignature has no time, or one in the future');
-  const text = `cosignature/v1\ntime ${time}\n${note.slice(0, note.lastIndexOf('\n\n') + 1)}`;
+  const text = `cosignature/v1\ntime ${time}\n${textOf(note)}`;
   const key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify']);
   const message = new TextEncoder().encode(text);
   if (!(await crypto.subtle.verify('Ed25519', key, signed.slice(TIME_LENGTH), message)))
