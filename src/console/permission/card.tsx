@@ -35,9 +35,10 @@ import { StateBadge } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { DecisionForm } from './decision-form';
+import { Ending } from './ending';
 import { hasNarrowedScope } from './limits-fields';
 import { LimitsTables } from './limits-table';
-import { Outcome } from './outcome';
+import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
 import { SimilarRequests } from './similar-requests';
@@ -191,12 +192,9 @@ export async function sendCard(
               />
             )}
             {!isPending && (
-              <Outcome
-                permission={permission}
-                refusal={refused?.refusal}
-                next={next || undefined}
-              />
+              <Ending permission={permission} refusal={refused?.refusal} next={next || undefined} />
             )}
+            {permission.outcome && <OutcomeSection outcome={permission.outcome} />}
             {maySeePolicies && (
               <PolicyWeighing permission={permission} maxUses={row.maxUses} policies={policies} />
             )}
