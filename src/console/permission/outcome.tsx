@@ -32,7 +32,12 @@ export function OutcomeSection({ outcome }: { outcome: Outcome }) {
         <OutcomeBadge status={status} />
       </p>
       <p>{MEANINGS[status]}</p>
-      {summary && <WrittenText text={summary} label="In the program’s words" />}
+      {summary && (
+        <blockquote>
+          <p class="hint">In the program’s words</p>
+          <WrittenText text={summary} label="In the program’s words" />
+        </blockquote>
+      )}
       {reported_at && (
         <p class="soft">
           Reported by {reported_by && <Named id={reported_by} />}, <Time at={reported_at} />
