@@ -475,7 +475,7 @@ describe('guard()', () => {
           .catch((error) => error);
       const again = async (externalId: string) => {
         const error = await call(async () => 'twice', externalId);
-        expect(error).toBeInstanceOf(AlreadyUsed);
+        if (!(error instanceof AlreadyUsed)) throw error;
         return [error.outcome?.status, error.message];
       };
       await call(async () => 'paid', 'a');
