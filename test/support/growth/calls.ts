@@ -1,5 +1,6 @@
 import {
   ASKED,
+  BUDGETED,
   exportOf,
   type GrowthAccount,
   REVIEW_POLICY,
@@ -248,6 +249,11 @@ const PERMISSION_LINES: Line[] = [
     'POST /v1/permissions',
     (a) => byAgent(a, { path: '/v1/permissions', body: REVIEWED }),
     'review',
+  ),
+  line(
+    'POST /v1/permissions',
+    (a) => byAgent(a, { path: '/v1/permissions', body: BUDGETED }),
+    'budget',
   ),
   ...PERMISSIONS.flatMap((query) => [
     line('GET /v1/permissions', () => ({ path: `/v1/permissions?${query}` }), query),
