@@ -37,6 +37,7 @@ describe('a permission', () => {
       preview_digest: null,
       external_id: null,
       review: null,
+      outcome: null,
       input: null,
       preview: null,
     });

@@ -17,7 +17,7 @@ export const requestPermissionTool = defineTool({
     'reason, the exact arguments of the act in input, and for the people who decide a preview. Give an external_id, such ' +
     'as the id of the tool call: then asking again finds the same request instead of making another one. The answer may ' +
     'be decided already. pending: call wait_for_decision. approved: call use_token right before you act, with exactly ' +
-    'the same input. denied: do not act, do not try again or in another way, and tell your user.',
+    'the same input. With reports_outcome, call report_outcome after the act. denied: do not act, do not try again or in another way, and tell your user.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   admit: requireAgent,
   input: PermissionRequest,

@@ -39,6 +39,8 @@ export interface components {
       /** @description For how many days audit entries are kept. Only the plan `enterprise` may set it. */
       audit_retention_days?: number;
       is_active?: boolean;
+      /** @description Whether the heads of its log are sent to the witnesses. */
+      witnessed?: boolean;
       /** @description null resumes a stopped account. */
       stopped?: null;
     };
@@ -289,6 +291,11 @@ export interface components {
        * @example call_01HZY3
        */
       external_id?: string;
+      /**
+       * @description Whether the program will report what happened after the use. Only with a `max_uses` of 1.
+       * @default false
+       */
+      reports_outcome?: boolean;
     };
     /**
      * @description What a person reads before deciding: plain text in the agent's own words. At most 16 KiB of compact JSON.
@@ -409,6 +416,21 @@ export interface components {
       token_ttl?: number;
       /** @description The greatest number of uses of the token. */
       max_uses?: number;
+    };
+    /**
+     * @example {
+     *       "status": "succeeded",
+     *       "summary": "Sent to 3 people"
+     *     }
+     */
+    OutcomeReport: {
+      /**
+       * @description `failed`: the program saw an error; something may have happened all the same. `unknown`: it does not know.
+       * @enum {string}
+       */
+      status: 'succeeded' | 'failed' | 'unknown';
+      /** @description What happened, in a few words. */
+      summary?: string;
     };
     /**
      * @example {
@@ -834,6 +856,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'account.stopped'
       | 'account.resumed';
     /**
@@ -877,6 +900,7 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
+           *       "permission.outcome_missing",
            *       "webhook.disabled",
            *       "account.stopped",
            *       "account.resumed"
@@ -900,6 +924,7 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
+           *       "permission.outcome_missing",
            *       "webhook.disabled",
            *       "account.stopped",
            *       "account.resumed"
@@ -920,6 +945,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'webhook.disabled'
       | 'account.stopped'
       | 'account.resumed';
@@ -1047,6 +1073,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "token": {
@@ -1107,6 +1134,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1255,6 +1284,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -1271,6 +1301,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1301,6 +1333,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "member": {
@@ -1335,6 +1368,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1772,7 +1807,8 @@ export interface components {
      *       "input_digest": null,
      *       "preview_digest": "sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM",
      *       "external_id": null,
-     *       "review": null
+     *       "review": null,
+     *       "outcome": null
      *     }
      */
     Permission: {
@@ -1827,6 +1863,8 @@ export interface components {
       external_id: string | null;
       /** @description How it is reviewed; null if no review policy applied: then one approval is enough. */
       review: components['schemas']['Review'] | null;
+      /** @description Null before the use, and if the request did not say `reports_outcome`. */
+      outcome: components['schemas']['Outcome'] | null;
       /** @description The arguments of the act; null if the request has none, or only their digest. Only in the answers that create or get one permission. */
       input?: unknown;
       /** @description What the agent wrote for the person who decides. Present as `input` is. */
@@ -1918,6 +1956,18 @@ export interface components {
        */
       at: string;
     };
+    /** @description What happened after the use, as the program says: nobody has checked it. `failed` means that the program saw an error, not that nothing happened; `unknown`, that it does not know, or did not report within 10 minutes. */
+    Outcome: {
+      status: components['schemas']['OutcomeStatus'];
+      /** @description The program's own words. */
+      summary: string | null;
+      /** @description Null without a report. */
+      reported_at: string | null;
+      /** @description Id of the agent, the member or, for its own user tokens, the account that took the use and reported. */
+      reported_by: string | null;
+    };
+    /** @enum {string} */
+    OutcomeStatus: 'awaited' | 'unknown' | 'succeeded' | 'failed';
     /**
      * @example {
      *       "statement": {
@@ -2642,7 +2692,7 @@ export interface components {
      *       "note": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m\n2\n8sobtsfpB9Btr+Roflefznazfk6Tt2BQItpS5szCb9I=\ntime 2026-01-31T12:00:00.000Z\n\n— countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m 7cIWo0Yg2bW3yS0n1y7h1mJ0m5C0m0pQyG9fDkq5hZ2cV8yqfY3nqk1o2jQfM5xqWc3m2kq0y1b8n4tP6sH0Ag2J4Aw=\n"
      *     }
      */
-    Checkpoint: {
+    NamedCheckpoint: {
       /** @description The log's name: the host of the service and the account. */
       origin: string;
       /** @description Entries under it: those with the sequences from 1 to this. */
@@ -2660,6 +2710,8 @@ export interface components {
       timestamp: string;
       /** @description The same, signed with Ed25519: a note of https://c2sp.org/signed-note in the form of https://c2sp.org/tlog-checkpoint, with the time as an extension line. The key is at `/.well-known/jwks.json`, with a `kid` that begins with `log-`. */
       note: string;
+      /** @description The public key of the log as a verifier key of https://c2sp.org/signed-note. Present if the log is witnessed. */
+      verifier_key?: string;
     };
     /**
      * @example {
@@ -2726,6 +2778,34 @@ export interface components {
       /** @description From the leaf upwards (RFC 9162 section 2.1.3.1). */
       inclusion_path: string[];
       checkpoint: components['schemas']['Checkpoint'];
+    };
+    /**
+     * @example {
+     *       "origin": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "tree_size": 2,
+     *       "root_hash": "f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2",
+     *       "timestamp": "2026-01-31T12:00:00.000Z",
+     *       "note": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m\n2\n8sobtsfpB9Btr+Roflefznazfk6Tt2BQItpS5szCb9I=\ntime 2026-01-31T12:00:00.000Z\n\n— countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m 7cIWo0Yg2bW3yS0n1y7h1mJ0m5C0m0pQyG9fDkq5hZ2cV8yqfY3nqk1o2jQfM5xqWc3m2kq0y1b8n4tP6sH0Ag2J4Aw=\n"
+     *     }
+     */
+    Checkpoint: {
+      /** @description The log's name: the host of the service and the account. */
+      origin: string;
+      /** @description Entries under it: those with the sequences from 1 to this. */
+      tree_size: number;
+      /**
+       * @description SHA-256, in hexadecimal.
+       * @example f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2
+       */
+      root_hash: string;
+      /**
+       * Format: date-time
+       * @description When it was sealed.
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      timestamp: string;
+      /** @description The same, signed with Ed25519: a note of https://c2sp.org/signed-note in the form of https://c2sp.org/tlog-checkpoint, with the time as an extension line. The key is at `/.well-known/jwks.json`, with a `kid` that begins with `log-`. */
+      note: string;
     };
     /**
      * @description An action on the account itself.
@@ -3017,6 +3097,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'webhook.disabled'
       | 'account.stopped'
       | 'account.resumed';
@@ -3468,6 +3549,11 @@ export interface components {
       external_id?: string;
       /** @description Only permissions for exactly this action. */
       action?: string;
+      /**
+       * @description Only permissions whose act had this outcome, as its program says.
+       * @enum {string}
+       */
+      outcome?: 'failed' | 'unknown';
       /** @description Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents. */
       decided_by?: string;
     };
@@ -3605,6 +3691,13 @@ export interface components {
       limit?: number;
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
+    };
+    GetCheckpointQuery: {
+      /**
+       * @description Asks for the newest head that a witness has cosigned, with the cosignatures.
+       * @constant
+       */
+      witnessed?: 'true';
     };
     ProveConsistencyQuery: {
       /**
@@ -3800,6 +3893,7 @@ export type Approval = components['schemas']['Approval'];
 export type AuthenticationResponse = components['schemas']['AuthenticationResponse'];
 export type Denial = components['schemas']['Denial'];
 export type StatementRequest = components['schemas']['StatementRequest'];
+export type OutcomeReport = components['schemas']['OutcomeReport'];
 export type TokenUse = components['schemas']['TokenUse'];
 export type TokenRevocation = components['schemas']['TokenRevocation'];
 export type TokenIntrospection = components['schemas']['TokenIntrospection'];
@@ -3849,6 +3943,8 @@ export type TokenSummary = components['schemas']['TokenSummary'];
 export type TokenStatus = components['schemas']['TokenStatus'];
 export type Review = components['schemas']['Review'];
 export type ReviewVote = components['schemas']['ReviewVote'];
+export type Outcome = components['schemas']['Outcome'];
+export type OutcomeStatus = components['schemas']['OutcomeStatus'];
 export type Statement = components['schemas']['Statement'];
 export type UsedToken = components['schemas']['UsedToken'];
 export type Revocation = components['schemas']['Revocation'];
@@ -3868,9 +3964,10 @@ export type AuditDetails = components['schemas']['AuditDetails'];
 export type EntryVote = components['schemas']['EntryVote'];
 export type AuditHistogram = components['schemas']['AuditHistogram'];
 export type AuditExport = components['schemas']['AuditExport'];
-export type Checkpoint = components['schemas']['Checkpoint'];
+export type NamedCheckpoint = components['schemas']['NamedCheckpoint'];
 export type ConsistencyProof = components['schemas']['ConsistencyProof'];
 export type InclusionProof = components['schemas']['InclusionProof'];
+export type Checkpoint = components['schemas']['Checkpoint'];
 export type Activity = components['schemas']['Activity'];
 export type LogContinuation = components['schemas']['LogContinuation'];
 export type Receipt = components['schemas']['Receipt'];
@@ -3903,6 +4000,7 @@ export type ListAuditEntriesQuery = components['schemas']['ListAuditEntriesQuery
 export type GetAuditHistogramQuery = components['schemas']['GetAuditHistogramQuery'];
 export type CreateAuditExportInput = components['schemas']['CreateAuditExportInput'];
 export type ListAuditExportsQuery = components['schemas']['ListAuditExportsQuery'];
+export type GetCheckpointQuery = components['schemas']['GetCheckpointQuery'];
 export type ProveConsistencyQuery = components['schemas']['ProveConsistencyQuery'];
 export type ListActivityQuery = components['schemas']['ListActivityQuery'];
 export type DownloadFileQuery = components['schemas']['DownloadFileQuery'];

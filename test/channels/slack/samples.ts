@@ -55,6 +55,7 @@ export function permissionWith(fields: Partial<Permission> = {}): Permission {
     preview_digest: null,
     external_id: null,
     review: null,
+    outcome: null,
     ...fields,
   };
 }
