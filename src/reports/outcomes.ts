@@ -4,14 +4,13 @@ import type { Reader } from '../db/database';
 import { agents, auditEntries, OUTCOME_STATES, permissions } from '../db/schema';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import { formatTime } from '../lib/time';
-import type { OutcomeStatus } from '../permissions/outcomes/outcome';
 import type { ReportContent } from './content';
 
 /** How many acts with an unknown outcome a report lists: the first ones. */
 export const MAX_LISTED_OUTCOMES = 200;
 
 /** The outcome of a use as a report counts it; empty where none was promised. */
-export type CountedOutcome = OutcomeStatus | '';
+export type CountedOutcome = Exclude<(typeof OUTCOME_STATES)[number], 'promised'> | '';
 
 /**
  * The outcome of the use in an entry at a time, as SQL: see {@link CountedOutcome}.
