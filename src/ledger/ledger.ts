@@ -39,6 +39,7 @@ type InternalTable = Schema[
   | 'permissionEvents'
   | 'providerKeys'
   | 'sendCounts'
+  | 'seriesChecks'
   | 'signInChallenges'
   | 'slackLinks'
   | 'trees'
@@ -57,6 +58,7 @@ type RecordTable =
       | 'passkeys'
       | 'policies'
       | 'reviews'
+      | 'series'
       | 'sessions'
       | 'userTokens'
       | 'votes'];
@@ -65,7 +67,7 @@ type RecordTable =
  * Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as
  * activity.
  */
-type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'votes'];
+type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'series' | 'votes'];
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {

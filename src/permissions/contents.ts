@@ -17,6 +17,7 @@ import {
   reviewedColumns,
 } from './permission';
 import { MAX_CONTENT_BYTES, Preview } from './preview';
+import { type SeriesUsage, seriesUsageColumn } from './series/usage';
 
 /** Visible ASCII characters. */
 export const EXTERNAL_ID = /^[\x21-\x7e]{1,255}$/;
@@ -79,11 +80,12 @@ export async function describeAct({ input, input_digest, preview, external_id }:
 export interface ShownContents {
   input: Json;
   preview: Preview | null;
+  series_usage: SeriesUsage | null;
 }
 
 /** Shows the input and preview that a request sent. */
 export function presentSent({ input = null, preview }: SentAct): ShownContents {
-  return { input, preview: preview ?? null };
+  return { input, preview: preview ?? null, series_usage: null };
 }
 
 /** Returns the row for the input and preview of a permission; null if it has neither. */
@@ -120,13 +122,16 @@ export function readStored<T extends Json | Preview>(text: string | null): T | n
 export type PermissionWithContents = ReviewedPermission & {
   input: string | null;
   preview: string | null;
+  seriesUsage: SeriesUsage | null;
 };
 
 /** Shows the stored input and preview of a permission. */
-export function presentContents({ input, preview }: PermissionWithContents): ShownContents {
+export function presentContents(row: PermissionWithContents): ShownContents {
+  const { input, preview, seriesUsage } = row;
   return {
     input: readStored<Json>(input),
     preview: readStored<Preview>(preview),
+    series_usage: seriesUsage,
   };
 }
 
@@ -136,6 +141,7 @@ function selectWithContents(reader: Reader, now: number) {
       ...reviewedColumns(now),
       input: permissionContents.input,
       preview: permissionContents.preview,
+      seriesUsage: seriesUsageColumn(now),
     })
     .from(permissions)
     .innerJoin(agents, isAgentOfPermission)

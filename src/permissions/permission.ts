@@ -15,6 +15,8 @@ import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 import { Preview } from './preview';
 import { presentReview, Review, type ReviewState, reviewColumn } from './reviews/review';
+import { Series } from './series/terms';
+import { SeriesUsage } from './series/usage';
 
 const examplePermission = {
   id: exampleId('perm'),
@@ -43,6 +45,8 @@ const examplePermission = {
   input_digest: null,
   preview_digest: 'sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM',
   external_id: null,
+  series: null,
+  granted_series: null,
   review: null,
 };
 
@@ -94,10 +98,14 @@ export const Permission = lazy(() =>
         .meta({ description: 'The limits that the approval granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
-      decided_by: z.string().nullable().meta({
-        description:
-          'Id of the member or policy that decided, or of the account for its own user tokens; null if nobody did.',
-      }),
+      decided_by: z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'Id of the member or policy that decided, of the account for its own user tokens, or of the first permission ' +
+            'of the series that approved it; null if nobody did.',
+        }),
       decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),
       policy_id: z
@@ -121,6 +129,13 @@ export const Permission = lazy(() =>
         .string()
         .nullable()
         .meta({ description: "The agent's own name for the request." }),
+      series: Series()
+        .nullable()
+        .meta({ description: 'The run of like acts that the agent asked for.' }),
+      granted_series: Series().nullable().meta({
+        description:
+          'The series that the approval gave: it approves the next requests that are like this one.',
+      }),
       review: Review().nullable().meta({
         description:
           'How it is reviewed; null if no review policy applied: then one approval is enough.',
@@ -134,6 +149,9 @@ export const Permission = lazy(() =>
         }),
       preview: Preview().nullable().optional().meta({
         description: 'What the agent wrote for the person who decides. Present as `input` is.',
+      }),
+      series_usage: SeriesUsage().nullable().optional().meta({
+        description: 'How far the given series is; null if none was given. Present as `input` is.',
       }),
     })
     .meta({
@@ -237,6 +255,8 @@ export function presentPermission(
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     external_id: row.externalId,
+    series: row.series,
+    granted_series: row.grantedSeries,
     review:
       row.review &&
       presentReview(row.review, { isPending: status === 'pending', toAgent: kind === 'agent' }),

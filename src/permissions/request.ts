@@ -42,6 +42,7 @@ import { permissionFields } from './permission-fields';
 import { withRequestMac } from './reviews/genuine';
 import type { Review, ReviewState } from './reviews/review';
 import { reviewRow, shortOfReviewersSql, startReview } from './reviews/start-review';
+import { requireSeriesFits, SeriesInput } from './series/terms';
 import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
@@ -56,6 +57,7 @@ export const PermissionRequest = lazy(() => {
       expires_in: expires_in.default(3_600),
       token_ttl: token_ttl.default(900),
       max_uses: max_uses.default(1),
+      series: SeriesInput().optional(),
       input: input.optional(),
       input_digest: input_digest.optional(),
       preview: preview.optional(),
@@ -120,6 +122,7 @@ export async function requestPermission(
   const { account, agent } = principal;
   const now = runtime.now();
   const { action, resource, scope, external_id: externalId } = input;
+  requireSeriesFits(input);
   const columns = await describeAct(input);
   requireNotStopped(account);
   const showExisting = (row: PermissionWithContents) =>
@@ -155,6 +158,7 @@ export async function requestPermission(
     reason: input.reason || null,
     tokenTtl: input.token_ttl,
     maxUses: input.max_uses,
+    series: input.series ?? null,
     status: 'pending',
     expiresAt: now + input.expires_in * SECOND,
     createdAt: now,
@@ -279,6 +283,7 @@ function pendingQuotaGuard(agent: number, account: number): Guard {
 const UNDECIDED = {
   eraseAt: null,
   grantedScope: null,
+  grantedSeries: null,
   decidedBy: null,
   decidedAt: null,
   decisionReason: null,

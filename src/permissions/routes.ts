@@ -5,6 +5,7 @@ import { getPermissionRoute } from './get';
 import { listPermissionsRoute } from './list';
 import { requestPermissionRoute } from './request';
 import { getStatementRoute } from './reviews/statement';
+import { endSeriesRoute } from './series/end';
 import { getKeysRoute } from './tokens/get-keys';
 import { getServerMetadataRoute } from './tokens/get-server-metadata';
 import { introspectTokenRoute } from './tokens/introspect';
@@ -21,6 +22,7 @@ export const permissionRoutes = new Hono()
   .route('/', denyPermissionRoute)
   .route('/', getStatementRoute)
   .route('/', withdrawPermissionRoute)
+  .route('/', endSeriesRoute)
   .route('/', useTokenRoute)
   .route('/', revokeTokenRoute)
   .route('/', introspectTokenRoute)

@@ -18,6 +18,8 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
+import { requireKeptSeries } from '../series/give';
+import { Series, SeriesInput } from '../series/terms';
 import type { Decision, DecisionState } from './decision';
 import { decisionStatement, statementHash } from './decision-statement';
 import { readGenuine } from './genuine';
@@ -34,6 +36,7 @@ const StatementRequest = lazy(() => {
       scope: scope.optional(),
       token_ttl: token_ttl.optional(),
       max_uses: max_uses.optional(),
+      series: SeriesInput().optional(),
     })
     .meta({
       id: 'StatementRequest',
@@ -77,6 +80,7 @@ export const Statement = lazy(() =>
           scope: objectField,
           token_ttl: countField,
           max_uses: countField,
+          series: Series().optional(),
           input_digest: z.string().nullable(),
           preview_digest: z.string().nullable(),
           reason: z.string().nullable(),
@@ -138,7 +142,9 @@ export async function getStatement(
     voter: state.voter,
     decision: decision.decision,
     isSigned: true,
+    givesSeries: decision.narrowed.series !== undefined,
   });
+  requireKeptSeries(context.principal.account, decision.narrowed.series);
   const statement = decisionStatement(context, {
     row,
     member: requireSigner(context),
