@@ -9,13 +9,13 @@ import type { Context, Principal, RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { countField, idField, jsonField, objectField, timeField } from '../http/response-fields';
+import { Series } from '../http/series';
 import type { Json, JsonObject } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 import { Preview } from './preview';
 import { presentReview, Review, type ReviewState, reviewColumn } from './reviews/review';
-import { Series } from './series/terms';
 import { SeriesUsage } from './series/usage';
 
 const examplePermission = {

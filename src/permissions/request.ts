@@ -42,6 +42,8 @@ import { permissionFields } from './permission-fields';
 import { withRequestMac } from './reviews/genuine';
 import type { Review, ReviewState } from './reviews/review';
 import { reviewRow, shortOfReviewersSql, startReview } from './reviews/start-review';
+import { approveBySeries, findSeries, SeriesEnded } from './series/approve';
+import { type SeriesRow, selectLiveSeries } from './series/series';
 import { requireSeriesFits, SeriesInput } from './series/terms';
 import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
@@ -91,6 +93,7 @@ export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
  */
 interface Loaded {
   policies: PolicyRow[];
+  liveSeries: SeriesRow[];
   /** The permission that the agent requested under the same external id before. */
   existing: PermissionWithContents | undefined;
 }
@@ -100,6 +103,7 @@ interface RequestPermissionContext extends AgentContext {
    * Authenticates the agent again, who may have lost access meanwhile, and reads `existing` again.
    */
   findExisting: () => Promise<PermissionWithContents | undefined>;
+  again: () => Promise<Loaded>;
 }
 
 /**
@@ -116,7 +120,8 @@ interface RequestPermissionContext extends AgentContext {
  */
 export async function requestPermission(
   context: RequestPermissionContext,
-  { policies, existing, ...input }: Loaded & RequestInput,
+  { policies, existing, liveSeries, ...input }: Loaded & RequestInput,
+  races = 0,
 ): Promise<{ permission: Permission; isNew: boolean }> {
   const { principal, reader, runtime, ledger, findExisting } = context;
   const { account, agent } = principal;
@@ -138,15 +143,29 @@ export async function requestPermission(
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
   let review: ReviewState | null = null;
   if (policy?.effect === 'review') review = startReview(policy, input, { owner: agent.owner, now });
+  const route = policy?.effect === 'review' ? policy : null;
+  const run =
+    (policy && !review) || races > 3
+      ? null
+      : await findSeries(context, liveSeries, { ...input, reviewPolicy: route });
+  if (run) review = null;
+  const bySeries =
+    run &&
+    (await approveBySeries(context, run, {
+      subject,
+      requested: input,
+      digests: digestDetails(columns),
+    }));
   const request = draftPermissionEntry(context, subject, 'request', {
     scope,
     ...digestDetails(columns),
     ...(review && { review: review.rule, review_policy_id: review.policyId }),
   });
   const decision =
-    policy && !review
+    bySeries ??
+    (policy && !review
       ? await decideByPolicy(context, { subject, policy, input, digests: digestDetails(columns) })
-      : null;
+      : null);
   const row: ReviewedPermission = await withRequestMac(context, {
     ...UNDECIDED,
     review,
@@ -177,13 +196,14 @@ export async function requestPermission(
   let committed: readonly unknown[] | null;
   try {
     committed = await ledger.commit({
-      guards: row.status === 'pending' ? [quota] : [],
+      guards: [...(bySeries ? [bySeries.guard] : []), ...(row.status === 'pending' ? [quota] : [])],
       changes: (write) => [
         write
           .insert(permissions)
           .values({ ...columnsOfRow, lastEntry: appendedSequence(account.number) }),
         ...(contents ? [write.insert(permissionContents).values(contents)] : []),
         ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
+        ...(bySeries ? [bySeries.count(write)] : []),
       ],
       reads: shownReview
         ? [reader.select({ review: shownReview.as('review') }).from(sql`(select 1)`)]
@@ -196,6 +216,8 @@ export async function requestPermission(
       },
     });
   } catch (error) {
+    if (error instanceof SeriesEnded)
+      return requestPermission(context, { ...(await context.again()), ...input }, races + 1);
     const isTaken = error instanceof ConstraintError && error.subject === 'permissions.external_id';
     const mayBeTaken = error === quota.otherwise || error instanceof CredentialEnded;
     if (externalId === undefined || !(isTaken || mayBeTaken)) throw error;
@@ -348,8 +370,12 @@ async function preloadRequest(
   account: SQL<number>,
   agentId: SQL,
 ) {
-  const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
-  return selectForRequest(reader, { account, agentId, externalId }, c.var.runtime.now());
+  const { external_id: externalId, action, resource } = (await readObject(c, readJson)) ?? {};
+  return selectForRequest(
+    reader,
+    { account, agentId, externalId, action, resource },
+    c.var.runtime.now(),
+  );
 }
 
 /**
@@ -358,14 +384,34 @@ async function preloadRequest(
  */
 export function selectForRequest(
   reader: Reader,
-  { account, agentId, externalId }: { account: SQL<number>; agentId: SQL; externalId: unknown },
+  {
+    account,
+    agentId,
+    externalId,
+    action,
+    resource,
+  }: {
+    account: SQL<number>;
+    agentId: SQL;
+    externalId: unknown;
+    action: unknown;
+    resource: unknown;
+  },
   now: number,
 ) {
   const policies = selectActivePolicies(reader, account);
-  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId))
-    return { policies, existing: null };
   const agent = sql<number>`(select number from ${agents} where account = ${account} and id = ${agentId})`;
-  return { policies, existing: findByExternalId(reader, { account, agent, externalId }, now) };
+  const liveSeries =
+    typeof action === 'string' && typeof resource === 'string'
+      ? selectLiveSeries(reader, { account, agent }, { action, resource }, now)
+      : null;
+  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId))
+    return { policies, liveSeries, existing: null };
+  return {
+    policies,
+    liveSeries,
+    existing: findByExternalId(reader, { account, agent, externalId }, now),
+  };
 }
 
 export const requestPermissionRoute = new Hono().post(
@@ -385,10 +431,18 @@ export const requestPermissionRoute = new Hono().post(
   body(PermissionRequest),
   async (c) => {
     const { loaded, reload } = c.var;
-    const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
+    const read = (rows: typeof loaded) => ({
+      policies: assertLoaded(rows.policies),
+      existing: rows.existing?.[0],
+      liveSeries: rows.liveSeries ?? [],
+    });
+    const context = {
+      ...c.var.context,
+      again: async () => read(await reload()),
+      findExisting: async () => (await reload()).existing?.[0],
+    };
     const input = {
-      policies: assertLoaded(loaded.policies),
-      existing: loaded.existing?.[0],
+      ...read(loaded),
       ...c.req.valid('json'),
     };
     const { permission, isNew } = await requestPermission(context, input);

@@ -13,12 +13,12 @@ import {
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import { ReviewRuleField } from '../../http/review-rule';
+import { Series } from '../../http/series';
 import type { EntryVote } from '../../ledger/entry';
 import { equalJson, type JsonObject } from '../../lib/json';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
-import { Series } from '../series/terms';
 import { countReviewersSql, mayApprove } from './reviewers';
 
 /** The limits of a token. The lifetime is in seconds. */

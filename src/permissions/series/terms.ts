@@ -2,14 +2,12 @@ import * as z from 'zod';
 import type { SeriesTerms } from '../../db/schema';
 import { type FieldError, invalidRequest } from '../../errors';
 import { listOf, plainText, wholeNumber } from '../../http/fields';
-import { countField } from '../../http/response-fields';
+import { exampleSeries } from '../../http/series';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 
 const MAX_VARYING_KEYS = 100;
 const MAX_SCOPE_KEY_LENGTH = 2_048;
-
-const exampleTerms = { requests: 20, expires_in: 3_600, varies: ['max_amount'] };
 
 /** The series that a request asks for, or that an approval gives. */
 export const SeriesInput = lazy(() =>
@@ -35,14 +33,8 @@ export const SeriesInput = lazy(() =>
       description:
         'A run of like acts: requests of the same agent for the same action, resource and scope. ' +
         'Nobody sees the arguments of the later ones before they are approved.',
-      examples: [exampleTerms],
+      examples: [exampleSeries],
     }),
-);
-
-export const Series = lazy(() =>
-  z
-    .object({ requests: countField, expires_in: countField, varies: z.array(z.string()) })
-    .meta({ id: 'Series', examples: [exampleTerms] }),
 );
 
 /**

@@ -1,0 +1,376 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { checkIntegrity } from '../../support/integrity';
+import { makeMember, type TestMember } from '../../support/members';
+import { approve, refusal } from '../../support/reviews';
+import { type Json, type TestAccount, type TestAgent, World } from '../../support/world';
+
+const ACT = {
+  action: 'refund.create',
+  resource: 'shop:main',
+  scope: { max_amount: 200, currency: 'EUR' },
+};
+const SERIES = { requests: 4, expires_in: 3_600, varies: ['max_amount'] };
+
+interface Scene {
+  world: World;
+  account: TestAccount;
+  agent: TestAgent;
+  ada: TestMember;
+  /** The agent's owner, and another member. */
+  owners: TestMember[];
+}
+
+/** An account with an approver, and an agent that somebody else owns. */
+async function makeScene(plan = 'pro'): Promise<Scene> {
+  const world = new World();
+  await (await world.account()).agent();
+  const account = await world.account({ plan });
+  const ada = await makeMember(account, 'approver');
+  const owners = [await makeMember(account, 'developer'), await makeMember(account, 'developer')];
+  const agent = await account.agent({ owner_id: owners[0]?.id });
+  return { world, account, agent, ada, owners };
+}
+
+/** A permission whose approval gave a series. */
+async function giveSeries(scene: Scene, series: Json = SERIES, act: Json = {}): Promise<Json> {
+  const { id } = await scene.agent.request({ ...ACT, ...act, series });
+  const { status, body } = await approve(scene, scene.ada, id, { series });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+}
+
+async function statusOf(agent: TestAgent, act: Json = {}): Promise<string> {
+  return (await agent.request({ ...ACT, ...act })).status;
+}
+
+async function usageOf({ account }: Scene, id: string): Promise<Json> {
+  return (await account.must(200, 'GET', `/v1/permissions/${id}`)).body.series_usage;
+}
+
+describe('a series', () => {
+  it('approves the next requests like the first one, as many as were given', async () => {
+    const scene = await makeScene();
+    const { agent, account, ada, world } = scene;
+    const first = await giveSeries(scene);
+    expect(first).toMatchObject({ status: 'approved', series: SERIES, granted_series: SERIES });
+    expect(await usageOf(scene, first.id)).toEqual({
+      requests: 1,
+      expires_at: new Date(world.now + 3_600_000).toISOString(),
+      ended_at: null,
+    });
+    const second = await agent.request({ ...ACT, scope: { max_amount: 20, currency: 'EUR' } });
+    expect(second).toMatchObject({
+      status: 'approved',
+      decided_by: first.id,
+      decision_reason: null,
+      policy_id: null,
+      granted_scope: { max_amount: 20, currency: 'EUR' },
+      granted_series: null,
+      review: null,
+      series_usage: null,
+      token: { status: 'active', max_uses: 1 },
+    });
+    const log = await account.log(`&agent_id=${agent.id}&event_type=approve`);
+    expect(log.map(({ details }) => details)).toMatchObject([
+      { decided_by: ada.id, decided_via: 'api', granted_series: SERIES },
+      {
+        decided_by: first.id,
+        decided_via: 'series',
+        policy_id: null,
+        series: { permission_id: first.id, given_by: [ada.id] },
+      },
+    ]);
+    world.advance(1_000);
+    expect([await statusOf(agent), await statusOf(agent), await statusOf(agent)]).toEqual([
+      'approved',
+      'approved',
+      'pending',
+    ]);
+    expect(await usageOf(scene, first.id)).toMatchObject({
+      requests: 4,
+      ended_at: new Date(world.now).toISOString(),
+    });
+    await checkIntegrity(env.DB);
+  });
+
+  it('ends with its time, to the millisecond', async () => {
+    const scene = await makeScene();
+    const { agent, world } = scene;
+    const first = await giveSeries(scene, { ...SERIES, expires_in: 60 });
+    world.advance(59_999);
+    expect(await statusOf(agent)).toBe('approved');
+    world.advance(1);
+    expect(await statusOf(agent)).toBe('pending');
+    const { requests, expires_at, ended_at } = await usageOf(scene, first.id);
+    expect([requests, expires_at]).toEqual([2, ended_at]);
+    await world.sweep();
+    expect(await endings(scene)).toEqual([]);
+  });
+
+  it('is ended by anybody who may decide, once, with a record', async () => {
+    const scene = await makeScene();
+    const { agent, world, ada, account } = scene;
+    const { id } = await giveSeries(scene);
+    const end = (token = ada.token) =>
+      world.call('DELETE', `/v1/permissions/${id}/series`, { token });
+    const auditor = await makeMember(account, 'auditor');
+    expect(refusal(await end(auditor.token))).toEqual([403, 'insufficient_scope']);
+    const other = await makeScene();
+    expect(refusal(await end(other.ada.token))).toEqual([404, 'not_found']);
+    world.advance(1_000);
+    expect((await end()).status).toBe(204);
+    expect(refusal(await end())).toEqual([404, 'not_found']);
+    expect(await statusOf(agent)).toBe('pending');
+    expect(await usageOf(scene, id)).toMatchObject({
+      requests: 1,
+      ended_at: new Date(world.now).toISOString(),
+    });
+    await world.sweep();
+    expect(await endings(scene)).toEqual([[ada.id, id]]);
+  });
+});
+
+/** Who ended series of an account, and their first permissions. */
+async function endings({ account }: Scene): Promise<[string | null, string][]> {
+  const { body } = await account.must(200, 'GET', '/v1/activity?action=series.ended');
+  return body.data.map(({ actor, target }: Json) => [actor, target]);
+}
+
+describe('a series ends for good', () => {
+  it.each<[string, (scene: Scene) => Promise<unknown>]>([
+    ['its giver is suspended', ({ account, ada }) => change(account, ada, { status: 'suspended' })],
+    [
+      'its giver is suspended and active again',
+      async ({ account, ada }) => {
+        await change(account, ada, { status: 'suspended' });
+        await change(account, ada, { status: 'active' });
+      },
+    ],
+    [
+      'its giver gets another role, and the old one again',
+      async ({ account, ada }) => {
+        await change(account, ada, { role: 'developer' });
+        await change(account, ada, { role: 'approver' });
+      },
+    ],
+    ['its giver becomes an admin', ({ account, ada }) => change(account, ada, { role: 'admin' })],
+    [
+      'its giver is removed',
+      ({ account, ada }) => account.must(204, 'DELETE', `/v1/members/${ada.id}`),
+    ],
+    [
+      'the agent gets an owner, even if it gets the old one again',
+      async ({ account, agent, owners: [first, second] }) => {
+        await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: second?.id });
+        await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: first?.id });
+      },
+    ],
+  ])('if %s', async (_, end) => {
+    const scene = await makeScene();
+    const { account, agent, world } = scene;
+    const [given, other] = [await giveSeries(scene), await makeScene()];
+    await giveSeries(other);
+    expect(await statusOf(agent)).toBe('approved');
+    world.advance(1_000);
+    await end(scene);
+    expect(await statusOf(agent)).toBe('pending');
+    const ended = { requests: 2, ended_at: new Date(world.now).toISOString() };
+    expect(await usageOf(scene, given.id)).toMatchObject(ended);
+    expect(await endings(scene)).toEqual([]);
+    world.advance(60_000);
+    await world.sweep();
+    expect(await endings(scene)).toEqual([[null, given.id]]);
+    expect(await usageOf(scene, given.id)).toMatchObject(ended);
+    await world.sweep();
+    expect(await endings(scene)).toHaveLength(1);
+    expect([await statusOf(agent), await statusOf(other.agent)]).toEqual(['pending', 'approved']);
+    const { body } = await account.must(200, 'GET', `/v1/permissions/${given.id}`);
+    expect(body).toMatchObject({ status: 'approved', granted_series: SERIES });
+  });
+
+  it('and many at once are recorded by one sweep', async () => {
+    const scene = await makeScene('team');
+    const { account, ada, world } = scene;
+    const ids: string[] = [];
+    for (let n = 0; n < 25; n++) {
+      if (n % 10 === 0) scene.agent = await account.agent();
+      ids.push((await giveSeries(scene, SERIES, { resource: `shop:${n}` })).id);
+    }
+    await change(account, ada, { status: 'suspended' });
+    await world.sweep();
+    const recorded = await endings(scene);
+    expect(recorded.map(([, id]) => id).sort()).toEqual(ids.sort());
+  });
+
+  it('but not if the owner is named again, or the giver renamed', async () => {
+    const scene = await makeScene();
+    const { account, agent, ada, owners } = scene;
+    await giveSeries(scene);
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owners[0]?.id });
+    await change(account, ada, { name: 'Ada', role: 'approver', status: 'active' });
+    expect(await statusOf(agent)).toBe('approved');
+    await scene.world.sweep();
+    expect(await endings(scene)).toEqual([]);
+  });
+});
+
+describe('a series does not cover what policies decide', () => {
+  const POLICY = { name: 'Refunds', actions: ['refund.*'], resources: ['*'] };
+
+  it('a later denial and a later review win', async () => {
+    for (const [effect, status] of [
+      ['deny', 'denied'],
+      ['review', 'pending'],
+    ] as const) {
+      const scene = await makeScene();
+      const { account, agent } = scene;
+      await giveSeries(scene);
+      const { body } = await account.must(201, 'POST', '/v1/policies', { ...POLICY, effect });
+      expect(await statusOf(agent)).toBe(status);
+      await account.must(204, 'DELETE', `/v1/policies/${body.id}`);
+      expect(await statusOf(agent)).toBe('approved');
+    }
+  });
+
+  it('its requests wait again once the review policy that routed the first one changes', async () => {
+    const scene = await makeScene();
+    const { account, agent, world, ada } = scene;
+    const policy = { ...POLICY, effect: 'review', token_ttl: 300 };
+    const { body } = await account.must(201, 'POST', '/v1/policies', policy);
+    const first = await giveSeries(scene, { ...SERIES, requests: 10 });
+    expect(first.review.votes).toMatchObject([{ by: ada.id, series: { requests: 10 } }]);
+    const second = await agent.request(ACT);
+    expect(second).toMatchObject({ status: 'approved', decided_by: first.id, review: null });
+    const lifetime = Date.parse(second.token.expires_at) - world.now;
+    expect(lifetime).toBe(300_000);
+    world.advance(1);
+    await account.must(200, 'PUT', `/v1/policies/${body.id}`, { name: 'Renamed' });
+    const third = await agent.request(ACT);
+    expect(third).toMatchObject({ status: 'pending' });
+    await account.must(204, 'DELETE', `/v1/policies/${body.id}`);
+    expect(await statusOf(agent)).toBe('pending');
+  });
+});
+
+describe('an approval gives a series', () => {
+  it('of at most what was asked, and by a member only', async () => {
+    const scene = await makeScene();
+    const { account, agent, ada } = scene;
+    const { id } = await agent.request({ ...ACT, series: SERIES });
+    const giving = (series: Json) => approve(scene, ada, id, { series });
+    for (const [series, path] of [
+      [{ ...SERIES, requests: 5 }, 'body.series.requests'],
+      [{ ...SERIES, expires_in: 3_601 }, 'body.series.expires_in'],
+      [{ ...SERIES, varies: ['currency'] }, 'body.series.varies.0'],
+    ] as const) {
+      const { status, body } = await giving(series);
+      expect([status, body.code, body.errors[0].path]).toEqual([400, 'scope_widened', path]);
+    }
+    const byAccount = await account.call('POST', `/v1/permissions/${id}/approve`, {
+      series: SERIES,
+    });
+    expect(refusal(byAccount)).toEqual([403, 'person_required']);
+    const narrow = { requests: 2, expires_in: 60, varies: [] };
+    expect((await giving(narrow)).body.granted_series).toEqual(narrow);
+    expect(await statusOf(agent, { scope: { max_amount: 199, currency: 'EUR' } })).toBe('pending');
+    expect([await statusOf(agent), await statusOf(agent)]).toEqual(['approved', 'pending']);
+  });
+
+  it('only where it was asked for', async () => {
+    const scene = await makeScene();
+    const { id } = await scene.agent.request(ACT);
+    const answer = await approve(scene, scene.ada, id, { series: SERIES });
+    expect(refusal(answer)).toEqual([400, 'scope_widened']);
+    const { body } = await approve(scene, scene.ada, id);
+    expect(body).toMatchObject({ series: null, granted_series: null });
+  });
+
+  it('and none if it does not say so', async () => {
+    const scene = await makeScene();
+    const { id } = await scene.agent.request({ ...ACT, series: SERIES });
+    const { body } = await approve(scene, scene.ada, id);
+    expect(body).toMatchObject({ status: 'approved', series: SERIES, granted_series: null });
+    expect(await usageOf(scene, id)).toBeNull();
+    expect(await statusOf(scene.agent)).toBe('pending');
+    const ended = await scene.account.call('DELETE', `/v1/permissions/${id}/series`);
+    expect(refusal(ended)).toEqual([404, 'not_found']);
+  });
+
+  it('for the scope that it grants, however narrow', async () => {
+    const scene = await makeScene();
+    const { agent, ada } = scene;
+    const { id } = await agent.request({ ...ACT, series: SERIES });
+    const scope = { max_amount: 50, currency: 'EUR', region: 'eu' };
+    await approve(scene, ada, id, { scope, token_ttl: 60, series: SERIES });
+    expect([await statusOf(agent), await statusOf(agent, { scope })]).toEqual([
+      'pending',
+      'approved',
+    ]);
+    expect(await statusOf(agent, { scope: { ...scope, max_amount: 51 } })).toBe('pending');
+    const { token } = await agent.request({ ...ACT, scope, token_ttl: 900 });
+    expect(Date.parse(token.expires_at) - scene.world.now).toBe(60_000);
+  });
+
+  it('unless it is longer than the account keeps its log', async () => {
+    const scene = await makeScene('enterprise');
+    const { world, account, agent, ada } = scene;
+    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+      token: world.env.ADMIN_TOKEN ?? '',
+      body: { audit_retention_days: 1 },
+    });
+    const series = { ...SERIES, expires_in: 86_401 };
+    const { id } = await agent.request({ ...ACT, series });
+    const { status, body } = await approve(scene, ada, id, { series });
+    expect([status, body.code]).toEqual([400, 'invalid_request']);
+    expect(body.errors[0].path).toBe('body.series.expires_in');
+    const day = { ...SERIES, expires_in: 86_400 };
+    expect((await approve(scene, ada, id, { series: day })).status).toBe(200);
+  });
+
+  it('at most 20 live ones for an agent', async () => {
+    const scene = await makeScene('team');
+    const { agent, ada, account } = scene;
+    const given: string[] = [];
+    for (let n = 0; n < 20; n++)
+      given.push((await giveSeries(scene, SERIES, { resource: `shop:${n}` })).id);
+    const { id } = await agent.request({ ...ACT, series: SERIES });
+    expect(refusal(await approve(scene, ada, id, { series: SERIES }))).toEqual([409, 'conflict']);
+    scene.agent = await account.agent();
+    await giveSeries(scene);
+    await account.must(204, 'DELETE', `/v1/permissions/${given[3]}/series`);
+    expect((await approve(scene, ada, id, { series: SERIES })).status).toBe(200);
+  });
+});
+
+describe('a request asks for a series', () => {
+  it.each<[string, Json, string]>([
+    ['more than one use', { series: SERIES, max_uses: 2 }, 'body.series'],
+    ['one request', { series: { ...SERIES, requests: 1 } }, 'body.series.requests'],
+    ['1,001 requests', { series: { ...SERIES, requests: 1_001 } }, 'body.series.requests'],
+    ['59 seconds', { series: { ...SERIES, expires_in: 59 } }, 'body.series.expires_in'],
+    [
+      'a key that the scope lacks',
+      { series: { ...SERIES, varies: ['n'] } },
+      'body.series.varies.0',
+    ],
+    ['an unknown field', { series: { ...SERIES, per: 'day' } }, 'body.series'],
+  ])('but not with %s', async (_, fields, path) => {
+    const { agent } = await makeScene();
+    const { status, body } = await agent.call('POST', '/v1/permissions', { ...ACT, ...fields });
+    expect([status, body.code]).toEqual([400, 'invalid_request']);
+    expect(body.errors[0].path.startsWith(path)).toBe(true);
+  });
+
+  it('and one that a series approves gives none itself', async () => {
+    const scene = await makeScene();
+    await giveSeries(scene, { ...SERIES, requests: 2 });
+    const second = await scene.agent.request({ ...ACT, series: SERIES });
+    expect(second).toMatchObject({ status: 'approved', series: SERIES, granted_series: null });
+    expect(await statusOf(scene.agent)).toBe('pending');
+  });
+});
+
+function change(account: TestAccount, member: TestMember, fields: Json) {
+  return account.must(200, 'PUT', `/v1/members/${member.id}`, fields);
+}
