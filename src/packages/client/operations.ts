@@ -618,6 +618,17 @@ export abstract class Operations {
   }
 
   /**
+   * End a series.
+   *
+   * The series that the approval of this permission gave approves nothing from then on. What it has approved stays approved.
+   *
+   * `DELETE /v1/permissions/{id}/series`, by a user token with `permissions:decide`.
+   */
+  endSeries(id: string, options?: CallOptions): Promise<void> {
+    return this.empty({ method: 'DELETE', path: path`/v1/permissions/${id}/series`, ...options });
+  }
+
+  /**
    * Use a token.
    *
    * Takes one use atomically, and says what the token allows. The guard of a resource calls this before it acts.
