@@ -16,6 +16,7 @@ import { prepareRequest } from './http/request';
 import { mcpRoutes } from './mcp/routes';
 import { permissionRoutes } from './permissions/routes';
 import { policyRoutes } from './policies/routes';
+import { getReceiptRoute } from './receipts/get-receipt';
 import { channelRoutes } from './receivers/channels/routes';
 import { webhookRoutes } from './receivers/webhooks/routes';
 import { reportRoutes } from './reports/routes';
@@ -36,6 +37,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', permissionRoutes);
   app.route('/', policyRoutes);
   app.route('/', auditRoutes);
+  app.route('/', getReceiptRoute);
   app.route('/', reportRoutes);
   app.route('/', webhookRoutes);
   app.route('/', channelRoutes);

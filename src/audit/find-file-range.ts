@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
 import type { FileRow } from '../files/file-records';
-import { selectPositionRange } from './select-positions';
+import { selectPositionRange } from './log-range';
 
 /**
  * A range of positions (account number × 2³² + sequence) in an account's log: `low` inclusive,

@@ -11,7 +11,7 @@ import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { requireDateOrder, requiredDateRange } from './date-range';
 import { oldestKept } from './entry';
-import { selectEntryCounts } from './select-positions';
+import { selectEntryCounts } from './log-range';
 
 const MAX_BUCKETS = 366;
 

@@ -35,7 +35,8 @@ import {
   oldestKeptSql,
   presentEntry,
 } from './entry';
-import { type EntryFilter, selectDetailPositions, selectPositions } from './select-positions';
+import type { EntryFilter } from './entry-filter';
+import { selectDetailPositions, selectPositions } from './select-positions';
 
 /** The query parameters of a list of audit entries. */
 export const AuditList = lazy(() =>

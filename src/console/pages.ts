@@ -8,6 +8,7 @@ import type { AppEnv, Scope } from '../http/context';
 import { preloadPermission } from '../permissions/permission';
 import { preloadDecidable } from '../permissions/preload-decidable';
 import { preloadPolicy } from '../policies/update';
+import { preloadReceipt } from '../receipts/get-receipt';
 import { preloadChannel } from '../receivers/channels/channel';
 import { preloadDelivery } from '../receivers/webhooks/deliveries/delivery';
 import { preloadWebhook } from '../receivers/webhooks/webhook';
@@ -60,6 +61,7 @@ import {
   revoke,
   sendStatement,
 } from './permission/decide';
+import { sendReceipt } from './permission/receipt';
 import { makePolicy, preloadSourceRequest, showNewPolicy } from './policies/new';
 import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
@@ -135,6 +137,11 @@ export const pages = new Hono<AppEnv>()
     '/console/permissions/:id/statement',
     consoleAccess(DECIDE, preloadFormStatement),
     sendStatement,
+  )
+  .get(
+    '/console/permissions/:id/receipt',
+    consoleAccess(['permissions:read', 'audit:read'], preloadReceipt),
+    sendReceipt,
   )
   .post('/console/permissions/:id/revoke', consoleAccess(DECIDE, preloadPermission), revoke)
   .get('/console/agents', consoleAccess('agents:read'), showAgents)

@@ -31,6 +31,6 @@ export const SECURITY_SCHEMES = {
  */
 export function securityRequirements(callers: AllowedCaller[] = []): Record<string, string[]>[] {
   return callers.map((caller) => ({
-    [caller.credential]: caller.credential === 'userToken' ? [caller.scope] : [],
+    [caller.credential]: caller.credential === 'userToken' ? [...caller.scopes] : [],
   }));
 }

@@ -97,13 +97,18 @@ export function userAccess<Q extends NamedQueries>(
   rule: AccessRule = {},
 ) {
   const scopes = [scope].flat();
+  const also = rule.alsoNeeds ? [rule.alsoNeeds] : [];
+  const authorize = (principal: Principal) => {
+    for (const needed of also) requireUser(principal, needed);
+    return requireUser(principal, ...scopes);
+  };
   return withDescription(
-    accountAccess((principal) => requireUser(principal, ...scopes), preload, {
+    accountAccess(authorize, preload, {
       ...rule,
       isForUsers: true,
     }),
     {
-      callers: scopes.map((each) => ({ credential: 'userToken', scope: each })),
+      callers: scopes.map((each) => ({ credential: 'userToken', scopes: [each, ...also] })),
       problems: USER_PROBLEMS,
       ignoresKey: rule.ignoresKey,
     },
@@ -112,6 +117,8 @@ export function userAccess<Q extends NamedQueries>(
 
 /** The further conditions of an operation. */
 interface AccessRule {
+  /** A scope that a user needs besides. */
+  alsoNeeds?: Scope;
   /** Whether it ignores the header `Idempotency-Key`, because it is idempotent itself. */
   ignoresKey?: boolean;
   /**
@@ -142,7 +149,7 @@ export function sharedAccess<Q extends NamedQueries>(
 ) {
   const authorize = (principal: Principal) => requireAgentOrUser(principal, scope);
   return withDescription(accountAccess<Principal, Q>(authorize, preload, rule), {
-    callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
+    callers: [{ credential: 'agentKey' }, { credential: 'userToken', scopes: [scope] }],
     problems: withStop(USER_PROBLEMS, rule),
   });
 }

@@ -20,11 +20,11 @@ export type Tag =
   | 'Channels'
   | 'Service';
 
-/** A kind of credential that an operation accepts. A user token or JWT needs the scope. */
+/** A kind of credential that an operation accepts. A user token or JWT needs all of the scopes. */
 export type AllowedCaller =
   | { credential: 'operatorToken' }
   | { credential: 'agentKey' }
-  | { credential: 'userToken'; scope: Scope };
+  | { credential: 'userToken'; scopes: readonly Scope[] };
 
 /** The response of an operation that succeeds. */
 export interface Success<T = unknown> {

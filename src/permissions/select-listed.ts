@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { oldestKeptSql } from '../audit/entry';
-import { type EntryFilter, selectPositions } from '../audit/select-positions';
+import type { EntryFilter } from '../audit/entry-filter';
+import { selectPositions } from '../audit/select-positions';
 import { codeOf, idSql } from '../db/columns';
 import { PERMISSION_STATUSES, type PermissionStatus } from '../db/schema';
 import { selectExamined } from '../db/select-examined';

@@ -26,6 +26,7 @@ const ofAccounts = guarded.filter((route) => !rules[route]?.includes('operator')
 const ALSO_NEEDED: Record<string, string[]> = {
   // The scene deletes another token than the calling one.
   'DELETE /v1/me/tokens/:id': ['account:write'],
+  'GET /v1/permissions/:id/receipt': ['audit:read'],
   'POST /v1/members': [
     'account:read',
     'agents:read',

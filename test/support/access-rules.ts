@@ -66,6 +66,7 @@ export const rules: Record<string, string[]> = {
   'GET /v1/channels/:id/deliveries': ['user:channels:read'],
   'GET /v1/channels/:id/deliveries/:delivery_id': ['user:channels:read'],
   'POST /v1/channels/:id/deliveries/:delivery_id/redeliver': ['user:channels:write'],
+  'GET /v1/permissions/:id/receipt': ['user:permissions:read'],
   'GET /v1/permissions/:id/notifications': ['user:permissions:read'],
   'GET /v1/webhooks': ['user:webhooks:read'],
   'POST /v1/webhooks': ['user:webhooks:write'],

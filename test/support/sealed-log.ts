@@ -417,6 +417,30 @@ export function writeProof({ head, tree }: SealedExport, digest: string): Buffer
   );
 }
 
+/** The answer of GET /v1/permissions/:id/receipt with the entries of some sequences. */
+export function receiptOf(
+  log: SealedLog,
+  permission: string,
+  sequences: number[],
+  { complete = true, input = null, preview = null }: Partial<Record<string, Json>> = {},
+) {
+  return {
+    type: 'countersign/receipt/v1',
+    permission_id: permission,
+    entries: sequences.map((sequence) => ({
+      sequence,
+      leaf_input: leafInput(log.entries[sequence - 1] as Entry, saltOf(sequence)).toString(
+        'base64',
+      ),
+      inclusion_path: inclusionPath(sequence - 1, log.leaves).map((hash) => hash.toString('hex')),
+    })),
+    checkpoint: log.checkpoint(),
+    complete,
+    input,
+    preview,
+  };
+}
+
 /** The answer of GET /v1/audit/:id/proof. */
 export function entryProof(log: SealedLog, sequence: number): JsonObject {
   const { entries, leaves } = log;

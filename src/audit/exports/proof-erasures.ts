@@ -7,7 +7,7 @@ import type { ProducerInput } from '../../files/producer';
 import { LOG_SPAN } from '../../ledger/append';
 import { formatTimeOrNull } from '../../lib/time';
 import { logStart } from '../entry';
-import { selectPositionRange } from '../select-positions';
+import { selectPositionRange } from '../log-range';
 import type { SignedHead } from '../tree/checkpoint';
 import { signHidden } from '../tree/erasure-note';
 import type { LogSigner } from '../tree/signer';

@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { accounts, trees } from '../../db/schema';
 import type { AccountRef } from '../../http/context';
@@ -29,7 +29,7 @@ export const treeColumns = {
 };
 
 /** Selects an account's tree as one row; no row if the account is deleted. */
-export function selectTree(reader: Reader, account: number) {
+export function selectTree(reader: Reader, account: number | SQL<number>) {
   return reader
     .select(treeColumns)
     .from(accounts)

@@ -10,7 +10,7 @@ import { countField, integerField } from '../../http/response-fields';
 import { saltOf } from '../../ledger/entry-id';
 import { equalBytes, toHex } from '../../lib/bytes';
 import { type LazyOutput, lazy } from '../../lib/lazy';
-import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
+import { type Hash, hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
 import {
@@ -85,14 +85,37 @@ export async function proveInclusion(context: UserContext, id: string): Promise<
   ]);
   if (!row) throw notFound('audit entry');
   const shown = requireEntryWithId(account, row, entry);
-  return answerFromTree(context, treeRow, (tree) => prove(tree, shown, saltOf(row)));
+  return answerFromTree(context, treeRow, async (tree) => {
+    const { input, leaf, path } = await proveEntry(tree, shown, saltOf(row));
+    const checkpoint = presentHead(tree.head);
+    return {
+      sequence: shown.sequence,
+      leaf_hash: toHex(leaf),
+      leaf_input: input.toBase64(),
+      tree_size: checkpoint.tree_size,
+      root_hash: checkpoint.root_hash,
+      inclusion_path: path.map(toHex),
+      checkpoint,
+    };
+  });
 }
 
-async function prove(
+/** The input of an entry's leaf hash, its leaf, and the path from there to the root. */
+interface ProvenEntry {
+  input: Uint8Array;
+  leaf: Hash;
+  path: Hash[];
+}
+
+/**
+ * Proves that an entry is under the head of a tree (RFC 9162 section 2.1.3).
+ * @throws Problem `conflict` if the entry is not sealed yet; LogInconsistent if it was changed since
+ */
+export async function proveEntry(
   { head, read }: Tree,
   entry: AuditEntry,
   salt: Uint8Array,
-): Promise<InclusionProof> {
+): Promise<ProvenEntry> {
   const { sequence } = entry;
   if (sequence > head.size) {
     throw new Problem(
@@ -102,21 +125,12 @@ async function prove(
   }
   const input = entryLeafInput(entry, salt);
   const leaf = await hashBytes(input);
-  const path = inclusionPath(sequence - 1, head.size);
-  const hashes = await hashRanges(path, read);
-  if (!equalBytes(await rootOfInclusion(sequence - 1, leaf, path, hashes), head.root)) {
+  const ranges = inclusionPath(sequence - 1, head.size);
+  const path = await hashRanges(ranges, read);
+  if (!equalBytes(await rootOfInclusion(sequence - 1, leaf, ranges, path), head.root)) {
     throw new LogInconsistent(`entry ${sequence} is not the one that was sealed`);
   }
-  const checkpoint = presentHead(head);
-  return {
-    sequence,
-    leaf_hash: toHex(leaf),
-    leaf_input: input.toBase64(),
-    tree_size: checkpoint.tree_size,
-    root_hash: checkpoint.root_hash,
-    inclusion_path: hashes.map(toHex),
-    checkpoint,
-  };
+  return { input, leaf, path };
 }
 
 export const proveInclusionRoute = new Hono().get(

@@ -24,7 +24,8 @@ const EXPIRIES = {
  * @param props.current the entry that the page is about
  */
 export function Story({ entries, current }: { entries: AuditEntry[]; current?: Id<'audit'> }) {
-  if (entries.length === 0) return null;
+  const [first] = entries;
+  if (!first) return null;
   return (
     <Section name="story" title="What the log says" class="part">
       <ol class="story">
@@ -32,6 +33,13 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
           <Step entry={entry} isCurrent={entry.id === current} />
         ))}
       </ol>
+      <p class="soft">
+        <a href={`/console/permissions/${first.permission_request_id}/receipt`}>
+          Download the receipt
+        </a>
+        : one file that proves this to anybody who has the public keys of the log, also without this
+        service.
+      </p>
     </Section>
   );
 }

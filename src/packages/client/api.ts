@@ -2479,6 +2479,12 @@ export interface components {
       review?: components['schemas']['ReviewRule'];
       /** @description The votes of the review, the oldest first; also the decision itself if it is signed. */
       votes?: components['schemas']['EntryVote'][];
+      /** @description The series that approved the request: the first permission of it, and the members who gave it. */
+      series?: {
+        /** @example perm_01m7x1m1tre75vaz5yvpbmvt6m */
+        permission_id: string;
+        given_by: string[];
+      };
       /**
        * @description The policy that sent the request to reviewers; in its entry and in that of its end.
        * @example policy_01m7x1m1tre75vaz5yvpbmvt6m
@@ -2766,6 +2772,52 @@ export interface components {
       set_aside: number;
       /** @description Whether more remain: if so, send the request again. */
       has_more: boolean;
+    };
+    /**
+     * @example {
+     *       "type": "countersign/receipt/v1",
+     *       "permission_id": "perm_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "entries": [
+     *         {
+     *           "sequence": 2,
+     *           "leaf_input": "AHsiY3JlYXRlZF9hdCI6IjIwMjYtMDEtMzFUMTI6MDA6MDAuMDAwWiIs4oCmfQ==",
+     *           "inclusion_path": [
+     *             "f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2"
+     *           ]
+     *         }
+     *       ],
+     *       "checkpoint": {
+     *         "origin": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m",
+     *         "tree_size": 2,
+     *         "root_hash": "f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2",
+     *         "timestamp": "2026-01-31T12:00:00.000Z",
+     *         "note": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m\n2\n8sobtsfpB9Btr+Roflefznazfk6Tt2BQItpS5szCb9I=\ntime 2026-01-31T12:00:00.000Z\n\n— countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m 7cIWo0Yg2bW3yS0n1y7h1mJ0m5C0m0pQyG9fDkq5hZ2cV8yqfY3nqk1o2jQfM5xqWc3m2kq0y1b8n4tP6sH0Ag2J4Aw=\n"
+     *       },
+     *       "complete": false,
+     *       "input": null,
+     *       "preview": null
+     *     }
+     */
+    Receipt: {
+      /** @constant */
+      type: 'countersign/receipt/v1';
+      /** @example perm_01m7x1m1tre75vaz5yvpbmvt6m */
+      permission_id: string;
+      /** @description In the order of the log. */
+      entries: {
+        /** @description Of the entry: it is leaf `sequence` − 1. */
+        sequence: number;
+        /** @description As in the proof of one entry: the sealed entry with its salt, in base64. */
+        leaf_input: string;
+        /** @description From the leaf to the root of the checkpoint. */
+        inclusion_path: string[];
+      }[];
+      checkpoint: components['schemas']['Checkpoint'];
+      /** @description Whether these are all entries of the permission, and the approval of the series if it was approved as part of one. False if some are too old, or they are more than 100. */
+      complete: boolean;
+      /** @description The arguments of the act; null if the service does not have them. */
+      input: unknown;
+      preview: components['schemas']['Preview'] | null;
     };
     /**
      * @description A file of evidence from the audit log for the controls of a framework, made in the background.
@@ -3823,6 +3875,7 @@ export type ConsistencyProof = components['schemas']['ConsistencyProof'];
 export type InclusionProof = components['schemas']['InclusionProof'];
 export type Activity = components['schemas']['Activity'];
 export type LogContinuation = components['schemas']['LogContinuation'];
+export type Receipt = components['schemas']['Receipt'];
 export type ComplianceReport = components['schemas']['ComplianceReport'];
 export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
 export type Webhook = components['schemas']['Webhook'];

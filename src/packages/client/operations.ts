@@ -79,6 +79,7 @@ import type {
   PolicySimulation,
   PolicyUpdate,
   ProveConsistencyQuery,
+  Receipt,
   Replay,
   Revocation,
   RotatedKey,
@@ -944,6 +945,21 @@ export abstract class Operations {
       method: 'PUT',
       path: path`/v1/admin/users/${id}/log/restoration`,
       body,
+      ...options,
+    });
+  }
+
+  /**
+   * Get the receipt of a permission.
+   *
+   * One file that proves what was asked, decided and used, under one signed head of the log. `npm run verify` and `countersign verify` check it without the service. Its keys are not in it: who verifies it brings them.
+   *
+   * `GET /v1/permissions/{id}/receipt`, by a user token with `permissions:read` with `audit:read`.
+   */
+  getReceipt(id: string, options?: CallOptions): Promise<Receipt> {
+    return this.json<Receipt>({
+      method: 'GET',
+      path: path`/v1/permissions/${id}/receipt`,
       ...options,
     });
   }

@@ -1,11 +1,10 @@
-import { decodeBase64, decodeHash, isEqual, sha256, toHex } from './core/bytes.ts';
+import { decodeHash, isEqual, sha256, toHex } from './core/bytes.ts';
 import { type Checkpoint, newReport, readCheckpoint } from './core/checkpoint.ts';
 import { CannotCheck, entryFault, Fault, type Report } from './core/findings.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './core/json.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from './core/json.ts';
 import { verifyInclusion } from './core/merkle.ts';
+import { readSealedEntry } from './core/sealed-entry.ts';
 import type { VoteChecker } from './vote-checker.ts';
-
-const SALT = /^[0-9a-f]{32}$/;
 
 /** Whether a JSON value is the proof of a single entry, `GET /v1/audit/:id/proof`. */
 export function isEntryProof(value: Json): value is JsonObject {
@@ -28,12 +27,12 @@ export async function checkEntryProof(
 ): Promise<{ report: Report; checkpoint: Checkpoint }> {
   if (!isJsonObject(entry))
     throw new CannotCheck('The proof is for a single entry, but the file is not an entry');
-  const { sequence, leaf_input, tree_size, root_hash } = proof;
+  const { sequence, tree_size, root_hash } = proof;
   const checkpoint = readCheckpoint(proof.checkpoint ?? null, "The proof's checkpoint");
   const { origin, size, root } = checkpoint;
   const [leaf, path] = [readHash(proof.leaf_hash), readHashes(proof.inclusion_path)];
-  const input = typeof leaf_input === 'string' ? decodeBase64(leaf_input) : null;
-  if (typeof sequence !== 'number' || !input || input[0] !== 0) {
+  const sealed = readSealedEntry(proof.leaf_input);
+  if (typeof sequence !== 'number' || !sealed) {
     throw new Fault('proof', 'The proof is malformed: its sequence or leaf_input is invalid');
   }
   if (tree_size !== size || root_hash !== toHex(root)) {
@@ -46,15 +45,18 @@ export async function checkEntryProof(
   const expect = (right: boolean, kind: 'changed' | 'swapped', how: string) => {
     if (!right && faults.length === 0) faults.push(entryFault(kind, how, { sequence, id }));
   };
-  const sealed = readSealed(input);
-  expect(isSameEntry(entry, sealed), 'changed', 'differs from the entry that was sealed');
+  expect(isSameEntry(entry, sealed.entry), 'changed', 'differs from the entry that was sealed');
   expect(entry.sequence === sequence, 'swapped', 'has another sequence than the proof');
   expect(
     origin.endsWith(`/${entry.user_id}`),
     'swapped',
     'belongs to another account than the log',
   );
-  expect(isEqual(await sha256(input), leaf), 'changed', 'does not have the leaf hash of the proof');
+  expect(
+    isEqual(await sha256(sealed.input), leaf),
+    'changed',
+    'does not have the leaf hash of the proof',
+  );
   expect(
     await verifyInclusion(sequence - 1, size, leaf, path, root),
     'changed',
@@ -70,26 +72,9 @@ export async function checkEntryProof(
   return { report, checkpoint };
 }
 
-/**
- * The sealed entry and its salt, from the input of the leaf hash; null if it is not canonical JSON.
- */
-function readSealed(input: Uint8Array): JsonObject | null {
+function isSameEntry(entry: JsonObject, sealed: JsonObject): boolean {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
-      input.subarray(1),
-    );
-    const sealed = parseJson(text);
-    return isJsonObject(sealed) && canonicalJson(sealed) === text ? sealed : null;
-  } catch {
-    return null;
-  }
-}
-
-function isSameEntry(entry: JsonObject, sealed: JsonObject | null): boolean {
-  if (!sealed || typeof sealed.salt !== 'string' || !SALT.test(sealed.salt) || 'salt' in entry)
-    return false;
-  try {
-    return canonicalJson({ ...entry, salt: sealed.salt }) === canonicalJson(sealed);
+    return canonicalJson(entry) === canonicalJson(sealed);
   } catch {
     return false;
   }

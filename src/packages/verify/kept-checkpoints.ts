@@ -30,6 +30,17 @@ export class KeptCheckpoints {
   }
 
   /**
+   * Reads the kept checkpoints at a path that must exist.
+   * @throws as {@link open}
+   */
+  static async openExisting(path: string): Promise<KeptCheckpoints> {
+    await stat(path).catch((error) => {
+      throw new CannotCheck(`${path} cannot be read: ${error.message}`);
+    });
+    return await KeptCheckpoints.open(path);
+  }
+
+  /**
    * Reads the kept checkpoints. If nothing exists at the path, `keep` creates a file there.
    * @throws Fault if one is not a valid checkpoint
    * @throws CannotCheck if the path cannot be read

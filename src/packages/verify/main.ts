@@ -1,28 +1,31 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CannotCheck, Fault, type Report } from './core/findings.ts';
-import { describeFaults, describeReport, escapeControls } from './report-text.ts';
+import { describeFaults, describeReport, escapeControls, verdictOf } from './report-text.ts';
 import { verifyFile } from './verify-file.ts';
+import { openReceipt, verifyReceipt } from './verify-receipt.ts';
 import { verifyService } from './verify-service.ts';
 import { verifyWithoutProof } from './verify-without-proof.ts';
 
 const HELP = `Verifies the audit log against its signed tree heads. Shares no code with the service.
 
+  npm run verify -- <receipt file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
   npm run verify -- <export file> --proof <proof file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
   npm run verify -- <entry file> --proof <proof file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
   npm run verify -- <URL of the service> [--token <user token>] [--key <key>] [--checkpoints <path>] [--passkeys <file>]
   npm run verify -- <export file> --passkeys <file>
 
-The first form checks an export with details (JSON or Parquet) and its proof (proof_url). The second checks one entry
-(GET /v1/audit/:id) and its proof (GET /v1/audit/:id/proof). The third exports the whole log, checks the export, and
-compares the log with the kept checkpoints; it needs a token with account:read, audit:read and audit:export. The fourth
+The first form checks the receipt of a permission (GET /v1/permissions/:id/receipt), and says what was asked, decided and
+used. The second checks an export with details (JSON or Parquet) and its proof (proof_url). The third checks one entry
+(GET /v1/audit/:id) and its proof (GET /v1/audit/:id/proof). The fourth exports the whole log, checks the export, and
+compares the log with the kept checkpoints; it needs a token with account:read, audit:read and audit:export. The fifth
 checks only the signatures of votes in an export with details (JSON, CSV or Parquet).
 
   --proof        the proof of the file
   --key          the public key of the log: a verifier key (<name>+<id>+<base64>), a file with one or with a JWK set, or
                  the URL of a JWK set. By default the keys are fetched from the host in the name of the log
   --checkpoints  the checkpoints that you kept: a file with one answer of GET /v1/audit/checkpoint per line, or a folder
-                 of notes named by size. The third form adds the newest checkpoint, and creates the file if necessary
+                 of notes named by size. The fourth form adds the newest checkpoint, and creates the file if necessary
   --passkeys     the passkeys of members that you pinned, as JSON: {"origin": "https://…", "members": {"member_…": […]}},
                  where each list has the form of "passkeys" in GET /v1/members/:id
   --token        the user token; the variable COUNTERSIGN_TOKEN keeps it out of the shell history
@@ -86,7 +89,12 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
       passkeys,
     });
   }
-  if (!passkeys) throw new CannotCheck('Give the proof of the file with --proof');
+  const receipt = await openReceipt(file);
+  if (receipt) return await verifyReceipt({ value: receipt, key, checkpoints, passkeys });
+  if (!passkeys)
+    throw new CannotCheck(
+      `${file} is not a receipt. Give the proof of an export or of an entry with --proof`,
+    );
   if (key || checkpoints)
     throw new CannotCheck(
       '--key and --checkpoints need the proof of the file: give it with --proof',
@@ -151,11 +159,6 @@ async function run(): Promise<number> {
 
 function escapeLines(message: string): string {
   return message.split('\n').map(escapeControls).join('\n');
-}
-
-function verdictOf({ faults, unchecked }: Report): 'proven' | 'wrong' | 'unchecked' {
-  if (faults.length > 0) return 'wrong';
-  return unchecked.length > 0 ? 'unchecked' : 'proven';
 }
 
 process.exitCode = await run();

@@ -17,6 +17,15 @@ export function escapeControls(text: string): string {
   );
 }
 
+/** The result of a verification in one word. */
+export function verdictOf({
+  faults,
+  unchecked,
+}: Pick<Report, 'faults' | 'unchecked'>): 'proven' | 'wrong' | 'unchecked' {
+  if (faults.length > 0) return 'wrong';
+  return unchecked.length > 0 ? 'unchecked' : 'proven';
+}
+
 /** Formats a report for people. */
 export function describeReport(report: Report): string {
   const { checkpoint, faults } = report;

@@ -1,15 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
-import { type Checkpoint, requireSigner } from './core/checkpoint.ts';
+import { checkSignature } from './check-signature.ts';
 import { CannotCheck, Fault, type Report } from './core/findings.ts';
 import { type JsonObject, parseJson } from './core/json.ts';
-import type { VerifierKey } from './core/note.ts';
 import { checkEntryProof, isEntryProof } from './entry-proof.ts';
 import { checkErasureRecords } from './erasure.ts';
 import { checkExport } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { compareHistory } from './history.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
-import { publishedKeysUrl, readKeys } from './keys.ts';
 import { readPasskeys } from './passkeys.ts';
 import { VoteChecker } from './vote-checker.ts';
 
@@ -44,7 +42,8 @@ export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
   const { file, proof, key, checkpoints, passkeys, rowGroupTimeoutMs } = options;
   const [{ size }] = (await Promise.all([proof, file].map(statFile))) as [{ size: number }];
   const entryProof = size <= MAX_ENTRY_PROOF_BYTES ? await readEntryProof(proof) : null;
-  const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
+  const kept =
+    checkpoints === undefined ? [] : (await KeptCheckpoints.openExisting(checkpoints)).all;
   const sizes = kept.map(({ size }) => size);
   const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
   const check = entryProof
@@ -65,40 +64,6 @@ export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
     });
   }
   return report;
-}
-
-async function openKept(path: string): Promise<KeptCheckpoints> {
-  await statFile(path);
-  return await KeptCheckpoints.open(path);
-}
-
-/**
- * Checks the signature of the checkpoint, and adds the result to the report. Returns the keys of
- * the log; none if the signature is wrong or could not be checked.
- */
-async function checkSignature(
-  report: Report,
-  checkpoint: Checkpoint,
-  source?: string,
-): Promise<VerifierKey[]> {
-  const published = source ?? publishedKeysUrl(checkpoint.origin);
-  try {
-    if (published === null) {
-      throw new CannotCheck(
-        `the name ${checkpoint.origin} has no host from which to fetch the keys`,
-      );
-    }
-    const keys = await readKeys(published);
-    const { label } = await requireSigner(checkpoint, keys, 'The checkpoint');
-    report.key = published.startsWith(label) ? label : `${label} (${published})`;
-    return keys;
-  } catch (error) {
-    if (error instanceof Fault) report.faults.push(error);
-    else if (source === undefined && error instanceof CannotCheck) {
-      report.unchecked.push(`Who signed the checkpoint: no --key was given, and ${error.message}`);
-    } else throw error;
-    return [];
-  }
 }
 
 async function readEntryProof(path: string): Promise<JsonObject | null> {

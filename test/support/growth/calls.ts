@@ -291,6 +291,9 @@ const PERMISSION_LINES: Line[] = [
     (a) => byAgent(a, { path: `/v1/permissions/${a.reviewed}` }),
     'reviewed',
   ),
+  line('GET /v1/permissions/:id/receipt', (a) => ({
+    path: `/v1/permissions/${a.used}/receipt`,
+  })),
   line('GET /v1/permissions/:id/notifications', (a) => ({
     path: `/v1/permissions/${a.reviewed}/notifications`,
   })),
@@ -559,6 +562,7 @@ const CONSOLE: Line[] = [
   page((a) => `/console/audit/${a.entry}`, '/console/audit/:id'),
   page((a) => `/console/audit/${a.entry}/entry`, '/console/audit/:id/entry'),
   page((a) => `/console/audit/${a.entry}/proof`, '/console/audit/:id/proof'),
+  page((a) => `/console/permissions/${a.used}/receipt`, '/console/permissions/:id/receipt'),
   page((a) => a.invitation, '/console/invitations/:secret'),
   page(
     () =>

@@ -19,6 +19,11 @@ export const COMMANDS: Record<string, CommandEntry> = {
   ],
   deny: ['Deny a request', async () => (await import('./deny.ts')).deny],
   stop: ['Stop all agents of the account', async () => (await import('./stop.ts')).stop],
+  receipt: [
+    'Download the receipt of a request',
+    async () => (await import('./receipt.ts')).receipt,
+  ],
+  verify: ['Check a receipt', async () => (await import('./verify.ts')).verify],
   run: ['Run a command only after it was approved', async () => (await import('./run.ts')).run],
   'agents list': ['List the agents', async () => (await import('./agents/list.ts')).listAgents],
   'agents show': [

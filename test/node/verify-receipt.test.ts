@@ -1,0 +1,264 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import canonicalize from 'canonicalize';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CannotCheck, Fault, type Report } from '../../src/packages/verify/core/findings.ts';
+import { openReceipt, verifyReceipt } from '../../src/packages/verify/verify-receipt.ts';
+import { runInProcess } from '../support/cli.ts';
+import { depth } from '../support/depth.ts';
+import {
+  type Entry,
+  LogKey,
+  makeEntry,
+  receiptOf,
+  SealedLog,
+  sha256,
+} from '../support/sealed-log.ts';
+import { makeReview, Passkey, SERVICE, type Voter } from '../support/signed-votes.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests reach into parts and break them
+type Any = any;
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-receipt-test-'));
+const [FILE, PINNED, KEPT] = ['receipt.json', 'keys.json', 'kept.jsonl'].map((name) =>
+  join(folder, name),
+) as [string, string, string];
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const KEY = new LogKey();
+const INPUT = { to: 'ada@example.com', amount: 12.5, note: 'Größer als „10“\u001b[2J' };
+const PREVIEW = { title: 'Pay Ada' };
+const digestOf = (value: object) =>
+  `sha-256:${sha256(canonicalize(value) as string).toString('base64url')}`;
+
+/** An entry of the story: of the same agent, action and resource. */
+function step(sequence: number, permission: number, event: string, details: object = {}): Entry {
+  const entry = makeEntry(sequence);
+  return {
+    ...entry,
+    agent_id: makeEntry(3).agent_id,
+    permission_request_id: idOf(permission),
+    event_type: event,
+    details: {
+      ...entry.details,
+      resource: 'ledger:main',
+      scope: { amount: 20 },
+      decision_reason: null,
+      ...details,
+    } as Entry['details'],
+  };
+}
+
+const idOf = (permission: number) => makeEntry(permission).permission_request_id;
+const MEMBER = `member_${'0'.repeat(25)}1`;
+const DIGESTS = { input_digest: digestOf(INPUT), preview_digest: digestOf(PREVIEW) };
+const NONE = { input_digest: null, preview_digest: null };
+
+/**
+ * A log with two accounts' worth of other entries around: permission 3 is asked, approved, used and
+ * revoked; permission 10 is approved by a series of permission 3.
+ */
+const log = new SealedLog(
+  [
+    makeEntry(1),
+    makeEntry(2),
+    step(3, 3, 'request', DIGESTS),
+    makeEntry(4),
+    step(5, 3, 'approve', {
+      ...DIGESTS,
+      decided_by: MEMBER,
+      decided_via: 'console',
+      decision_reason: 'Fine',
+    }),
+    step(6, 3, 'use'),
+    makeEntry(7),
+    step(8, 3, 'revoke', { decided_by: MEMBER, decided_via: 'api' }),
+    makeEntry(9),
+    step(10, 10, 'request', NONE),
+    step(11, 10, 'approve', {
+      ...NONE,
+      decided_by: idOf(3),
+      decided_via: 'series',
+      series: { permission_id: idOf(3), given_by: [MEMBER] },
+    }),
+    ...[12, 13, 14, 15, 16].map((sequence) => makeEntry(sequence)),
+  ],
+  KEY,
+);
+
+const whole = () =>
+  receiptOf(log, idOf(3), [3, 5, 6, 8], { input: INPUT, preview: PREVIEW }) as Any;
+const bySeries = () => receiptOf(log, idOf(10), [3, 5, 10, 11]) as Any;
+
+/** The report on a receipt, as the program makes it; a fault that it throws is in the report too. */
+async function verify(
+  receipt: object | Buffer,
+  { key = KEY.verifierKey(), pinned, kept }: { key?: string; pinned?: object; kept?: object } = {},
+): Promise<Pick<Report, 'proven' | 'limits' | 'unchecked' | 'faults'>> {
+  writeFileSync(FILE, receipt instanceof Uint8Array ? receipt : JSON.stringify(receipt));
+  if (pinned) writeFileSync(PINNED, JSON.stringify(pinned));
+  if (kept) writeFileSync(KEPT, `${JSON.stringify(kept)}\n`);
+  try {
+    const value = await openReceipt(FILE);
+    if (!value) return { proven: [], limits: [], unchecked: ['not a receipt'], faults: [] };
+    return await verifyReceipt({
+      value,
+      key,
+      ...(pinned && { passkeys: PINNED }),
+      ...(kept && { checkpoints: KEPT }),
+    });
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { proven: [], limits: [], unchecked: [], faults: [error] };
+  }
+}
+
+describe('a receipt', () => {
+  it('is proven offline, and tells in sentences what was asked, decided and used', async () => {
+    const { proven, limits, unchecked, faults } = await verify(whole());
+    expect([unchecked, faults]).toEqual([[], []]);
+    const agent = makeEntry(3).agent_id;
+    expect(proven).toEqual([
+      `2026-01-01T00:00:03.000Z: ${agent} asked for email.send on ledger:main within {"amount":20}, from 203.0.113.7.`,
+      `  Its arguments, exactly as requested: ${JSON.stringify(INPUT)}`,
+      '  What the agent wrote for who decides, in its own words: {"title":"Pay Ada"}',
+      `2026-01-01T00:00:05.000Z: ${MEMBER} approved it in the console within {"amount":20}, because “Fine”.`,
+      '2026-01-01T00:00:06.000Z: its token was used, from 203.0.113.7.',
+      `2026-01-01T00:00:08.000Z: ${MEMBER} revoked its token.`,
+    ]);
+    expect(limits.join('\n')).toContain('Whether the act happened');
+    expect(limits.join('\n')).toContain('only the service says that these are all');
+  });
+
+  it('may be indented, and end with a newline', async () => {
+    for (const text of [`${JSON.stringify(whole())}\n`, JSON.stringify(whole(), null, 2)])
+      expect(await verify(Buffer.from(text))).toMatchObject({ faults: [], unchecked: [] });
+    expect((await verify(Buffer.from(JSON.stringify(whole(), null, 3)))).faults).toHaveLength(1);
+  });
+
+  it('shows the people behind the approval by a series', async () => {
+    const { proven, faults } = await verify(bySeries());
+    expect(faults).toEqual([]);
+    expect(proven.join('\n')).toContain(
+      `it was approved as one of the series that ${MEMBER} gave with ${idOf(3)}`,
+    );
+    expect(proven[0]).toBe('The first request of the series:');
+  });
+
+  it('fails with any flipped bit of any byte', async () => {
+    const text = Buffer.from(JSON.stringify(whole()));
+    const passed: string[] = [];
+    for (const at of depth.cases([...text.keys()], 7)) {
+      const changed = Buffer.from(text);
+      changed[at] = (text[at] ?? 0) ^ (1 << (at % 8));
+      const { faults, unchecked } = await verify(changed);
+      if (faults.length + unchecked.length === 0) passed.push(changed.toString());
+    }
+    expect(passed).toEqual([]);
+  });
+
+  it.each<[string, (receipt: Any) => void]>([
+    ['another permission', (receipt) => (receipt.permission_id = idOf(10))],
+    ['no request, but complete', ({ entries }) => entries.shift()],
+    ['no approval, but a use', ({ entries }) => entries.splice(1, 1)],
+    ['two entries in another order', ({ entries }) => entries.reverse()],
+    ['an entry twice', ({ entries }) => entries.splice(1, 0, entries[0])],
+    ['an entry of another permission', ({ entries }) => entries.push(bySeries().entries[2])],
+    ['another sequence', ({ entries }) => (entries[0].sequence = 4)],
+    ['other arguments', (receipt) => (receipt.input = { ...INPUT, amount: 1_000 })],
+    ['another preview', (receipt) => (receipt.preview = { title: 'Pay Eve' })],
+    ['another type', (receipt) => (receipt.type = 'countersign/receipt/v2')],
+    ['a field more', (receipt) => (receipt.note = 'genuine')],
+    ['a field less', (receipt) => delete receipt.preview],
+    ['no entries', (receipt) => (receipt.entries = [])],
+    ['the checkpoint of another size', (receipt) => (receipt.checkpoint = log.checkpoint(9))],
+    ['a checkpoint of another log', (r) => (r.checkpoint = new SealedLog(16).checkpoint())],
+  ])('fails with %s', async (_, change) => {
+    const receipt = whole();
+    change(receipt);
+    expect((await verify(receipt)).faults).toHaveLength(1);
+  });
+
+  it('fails with the key of another log, and is not proven without any key', async () => {
+    const { faults } = await verify(whole(), { key: new LogKey().verifierKey() });
+    expect(faults[0]?.kind).toBe('checkpoint');
+    await expect(verify(whole(), { key: 'missing.txt' })).rejects.toThrow(CannotCheck);
+  });
+
+  it('of a series is not complete without the request and the approval of its first permission', async () => {
+    const alone = receiptOf(log, idOf(10), [10, 11]) as Any;
+    expect((await verify(alone)).faults[0]?.message).toContain('an entry is missing');
+    const { faults, limits } = await verify({ ...alone, complete: false });
+    expect(faults).toEqual([]);
+    expect(limits.join('\n')).toContain('does not hold all entries');
+  });
+
+  it('is compared with the checkpoints that were kept', async () => {
+    expect((await verify(whole(), { kept: log.checkpoint() })).proven.join('\n')).toContain(
+      'consistent with 1 kept checkpoint',
+    );
+    const fork = new SealedLog(16, KEY).checkpoint();
+    expect((await verify(whole(), { kept: fork })).faults[0]?.kind).toBe('history');
+  });
+});
+
+describe('the command line', () => {
+  const jwks = join(folder, 'jwks.json');
+  const run = async (argv: string[], receipt: object = whole()) => {
+    writeFileSync(jwks, JSON.stringify({ keys: [KEY.jwk] }));
+    const answers = { [`GET /v1/permissions/${idOf(3)}/receipt`]: receipt };
+    return await runInProcess(argv, answers, { columns: 100 });
+  };
+
+  it('downloads a receipt, and verifies it without the service', async () => {
+    const downloaded = await run(['receipt', idOf(3), '-o', FILE]);
+    expect([downloaded.code, downloaded.sent.length]).toEqual([0, 1]);
+    const { code, stdout, sent } = await run(['verify', FILE, '--key', jwks]);
+    expect([code, sent]).toEqual([0, []]);
+    expect(stdout).toContain('Proven.');
+    expect(stdout).toContain('asked for email.send on ledger:main');
+    // What agents wrote must not act on the terminal.
+    expect(stdout).not.toContain('\u001b[2J');
+  });
+
+  it('says what is wrong', async () => {
+    await run(['receipt', idOf(3), '-o', FILE], { ...whole(), input: { amount: 1_000 } });
+    const { code, stdout } = await run(['verify', FILE, '--key', jwks]);
+    expect(code).toBe(1);
+    expect(stdout).toContain('WRONG.');
+    expect(stdout).toContain('The arguments differ from what was requested');
+    writeFileSync(FILE, '[]');
+    expect(await run(['verify', FILE])).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+describe('a receipt with signed votes', () => {
+  const ada: Voter = { id: MEMBER, passkey: new Passkey('ES256') };
+  const bob: Voter = { id: `member_${'0'.repeat(25)}2`, passkey: new Passkey('EdDSA') };
+  const pinned = {
+    origin: SERVICE,
+    members: { [ada.id]: [ada.passkey.pin()], [bob.id]: [bob.passkey.pin()] },
+  };
+  const review = (eve?: Passkey) =>
+    makeReview(3, [
+      { voter: ada, ...(eve && { tampering: { key: eve } }) },
+      { voter: bob, reason: 'Fine' },
+    ]);
+  const receipt = (entries: Entry[]) => {
+    const sealed = new SealedLog([makeEntry(1), makeEntry(2), ...entries, makeEntry(5)], KEY);
+    return receiptOf(sealed, makeEntry(3).permission_request_id, [3, 4]);
+  };
+
+  it('proves who signed, with the passkeys that the auditor pinned', async () => {
+    const { proven, faults, unchecked } = await verify(receipt(review()), { pinned });
+    expect([faults, unchecked]).toEqual([[], []]);
+    expect(proven.join('\n')).toContain('Passkeys that you pinned signed 2 votes');
+    expect(proven.join('\n')).toContain('  vote: ');
+  });
+
+  it('fails if another passkey signed', async () => {
+    const { faults } = await verify(receipt(review(new Passkey('ES256'))), { pinned });
+    expect(faults[0]?.kind).toBe('vote');
+  });
+});
