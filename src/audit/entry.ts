@@ -143,16 +143,6 @@ export const AuditDetails = lazy(() =>
         description:
           'The votes of the review, the oldest first; also the decision itself if it is signed.',
       }),
-      series: z
-        .object({
-          permission_id: idField('perm'),
-          given_by: z.array(idField('member')),
-        })
-        .optional()
-        .meta({
-          description:
-            'The series that approved the request: the first permission of it, and the members who gave it.',
-        }),
       review_policy_id: idField('policy').optional().meta({
         description:
           'The policy that sent the request to reviewers; in its entry and in that of its end.',

@@ -45,6 +45,7 @@ export const ShownPermission = lazy(() => {
       action: shape.action,
       resource: shape.resource,
       scope: shape.scope,
+      series: shape.series,
       reason: shape.reason,
       title: shape.title,
       external_id: shape.external_id,
@@ -59,6 +60,8 @@ export const ShownPermission = lazy(() => {
     written_by_people: z.object({
       decision_reason: shape.decision_reason,
       granted_scope: shape.granted_scope,
+      granted_series: shape.granted_series,
+      series_usage: shape.series_usage,
       proposal,
       votes,
     }),
@@ -69,16 +72,33 @@ type ShownPermission = LazyOutput<typeof ShownPermission>;
 
 /** Shows a permission. */
 export function showPermission(permission: Permission, publicUrl: string): ShownPermission {
-  const { action, resource, scope, reason, title, external_id, input, preview, ...rest } =
+  const { action, resource, scope, series, reason, title, external_id, input, preview, ...rest } =
     permission;
-  const { decision_reason, granted_scope, review, ...made } = rest;
+  const { decision_reason, granted_scope, granted_series, series_usage, review, ...made } = rest;
   const { votes, proposal, ...rule } = review ?? {};
   return {
     ...made,
     console_url: consoleUrl(permission, publicUrl),
     review: review && (rule as NonNullable<ShownPermission['review']>),
-    written_by_agent: { action, resource, scope, reason, title, external_id, input, preview },
-    written_by_people: { decision_reason, granted_scope, proposal, votes },
+    written_by_agent: {
+      action,
+      resource,
+      scope,
+      series,
+      reason,
+      title,
+      external_id,
+      input,
+      preview,
+    },
+    written_by_people: {
+      decision_reason,
+      granted_scope,
+      granted_series,
+      series_usage,
+      proposal,
+      votes,
+    },
   };
 }
 

@@ -159,6 +159,15 @@ function EntryForPrograms({ entry }: { entry: AuditEntry }) {
   );
 }
 
+/** How a decision came, in words. */
+const WAYS = {
+  api: 'the API',
+  console: 'the console',
+  slack: 'Slack',
+  policy: 'the policy',
+  series: 'a series',
+};
+
 /** The contents of an entry as names and values, without those that do not apply. */
 function DetailsTable({ entry }: { entry: AuditEntry }) {
   const { agent_id, event_type, ip_address, user_agent } = entry;
@@ -175,7 +184,15 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
     ],
     details.decided_via && [
       'By way of',
-      details.decided_via === 'api' ? 'the API' : `the ${details.decided_via}`,
+      WAYS[details.decided_via],
+    ],
+    details.series && [
+      'Series given by',
+      joinElements(details.series.given_by.map((id) => <Named id={id} />)),
+    ],
+    details.granted_series && [
+      'Series that it gave',
+      `${details.granted_series.requests} requests in ${duration(details.granted_series.expires_in * SECOND)}`,
     ],
     decision_reason && ['Reason', <Written text={decision_reason} />],
     details.policy_id && ['Policy that decided', <Named id={details.policy_id} />],

@@ -8,6 +8,7 @@ import {
   type WaitsFor,
 } from '../../permissions/list-waiting';
 import { isWithdrawn, type Permission, PermissionStatus } from '../../permissions/permission';
+import { listLiveSeries } from '../../permissions/series/list-live';
 import type { Refusal } from '../frame/form';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
@@ -17,7 +18,8 @@ import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/block
 import { Form, ListFilter, TextField } from '../parts/form';
 import { Named, Time } from '../parts/inline';
 import { LivePart } from '../parts/live';
-import { RequestRow } from '../parts/request';
+import { ByWhom, RequestRow } from '../parts/request';
+import { LiveSeriesList } from '../series/live-series';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { DenyBar } from './deny-bar';
 import { Keys } from './keys';
@@ -105,9 +107,11 @@ export async function showWaiting(
   const mayDecide = context.principal.scopes.includes('permissions:decide');
   const view = mayDecide && address.searchParams.get('for') === 'others' ? 'others' : 'pending';
   const waitsFor = mayDecide ? WAITS_FOR[view] : undefined;
-  const [page, names] = await Promise.all([
+  const isPart = address.searchParams.get('part') === 'list';
+  const [page, names, series] = await Promise.all([
     listWaiting(context, { limit: PAGE_SIZE, ...filters, order, waitsFor }),
     loadNames(context, ['people', 'agents', 'policies']),
+    isPart ? null : listLiveSeries(context),
   ]);
   const checked = refused?.checked ?? [];
   const isFirst = filters.cursor === undefined;
@@ -140,14 +144,17 @@ export async function showWaiting(
       <NextPage page={page} address={ofPage} label="Next requests" />
     </LivePart>
   );
-  if (address.searchParams.get('part') === 'list') return sendPart(c, list, names);
+  if (isPart) return sendPart(c, list, names);
   return sendInbox(c, view, address, {
     title,
     names,
     list,
     status: refused?.refusal.status,
-    more: mayDecide && (
-      <DenyBar from={ofPage.pathname + ofPage.search} refusal={refused?.refusal} />
+    more: (
+      <>
+        {mayDecide && <DenyBar from={ofPage.pathname + ofPage.search} refusal={refused?.refusal} />}
+        {series && <LiveSeriesList series={series} page="/console" namesAgents />}
+      </>
     ),
   });
 }
@@ -242,7 +249,7 @@ function DecidedRow({ permission }: { permission: Permission }) {
   const endedAt = isWithdrawn(permission) ? updated_at : expires_at;
   return (
     <RequestRow request={permission} agent={<Named id={agent_id} />}>
-      {by && ['by ', policy_id && 'the policy “', <Named id={by} />, policy_id && '”', ', ']}
+      {by && ['by ', policy_id && 'the policy “', <ByWhom id={by} />, policy_id && '”', ', ']}
       <Time at={decided_at ?? endedAt} />
     </RequestRow>
   );

@@ -100,7 +100,7 @@ export async function sendCard(
   const { principal, reader, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
-  const { input, preview } = presentContents(row);
+  const { input, preview, series_usage } = presentContents(row);
   const { action, resource, agent_id } = permission;
 
   const isPending = permission.status === 'pending';
@@ -192,7 +192,7 @@ export async function sendCard(
             )}
             {!isPending && (
               <Outcome
-                permission={permission}
+                permission={{ ...permission, series_usage }}
                 refusal={refused?.refusal}
                 next={next || undefined}
               />
