@@ -390,6 +390,11 @@ CREATE TABLE `policies` (
 	`updated_at` integer NOT NULL,
 	`review` text,
 	`created_by` text,
+	`budget` text,
+	`expires_at` integer,
+	`usage_window_start` integer NOT NULL,
+	`usage_requests` integer NOT NULL,
+	`usage_sum_millionths` integer NOT NULL,
 	PRIMARY KEY(`account`, `id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -524,6 +524,17 @@ export const POLICY_EFFECTS = ['approve', 'deny', 'review'] as const;
 /** Who reviews a request, and how many have to approve. */
 export type ReviewRule = StoredReviewRule<MemberRole>;
 
+/** The times that a budget may be for: all time, or a calendar window in UTC. */
+export const BUDGET_PERIODS = ['total', 'hour', 'day', 'month'] as const;
+
+/** How much a policy approves in each window: a number of requests, a sum, or both. */
+export interface PolicyBudget {
+  per: (typeof BUDGET_PERIODS)[number];
+  requests?: number | undefined;
+  /** The sum of the granted values of a key of the scope. */
+  sum?: { key: string; max: number } | undefined;
+}
+
 /** Rules that decide permission requests immediately, or say who reviews them. */
 export const policies = sqliteTable(
   'policies',
@@ -549,6 +560,16 @@ export const policies = sqliteTable(
     review: reviewRuleColumn(MEMBER_ROLES)(),
     /** Who made it, as for a user token. */
     createdBy: text('created_by'),
+    /** Null for no limit. Only for the effect `approve`, as `expires_at`. */
+    budget: text({ mode: 'json' }).$type<PolicyBudget>(),
+    expiresAt: integer('expires_at'),
+    /**
+     * What the policy has approved since the start of the newest window that it was counted in.
+     * Every approval that a budget counts writes them, so no index has them.
+     */
+    usageWindowStart: integer('usage_window_start').notNull(),
+    usageRequests: integer('usage_requests').notNull(),
+    usageSumMillionths: integer('usage_sum_millionths').notNull(),
   },
   (table) => [primaryKey({ columns: [table.account, table.id] })],
 );

@@ -65,9 +65,15 @@ type RecordTable =
 
 /**
  * Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as
- * activity.
+ * activity. Policies count the approvals of their budgets.
  */
-type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'series' | 'votes'];
+type StateTable = Schema[
+  | 'permissionContents'
+  | 'permissions'
+  | 'policies'
+  | 'reviews'
+  | 'series'
+  | 'votes'];
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {

@@ -3,7 +3,7 @@ import { approvePermissionRoute } from './approve';
 import { denyPermissionRoute } from './deny';
 import { getPermissionRoute } from './get';
 import { listPermissionsRoute } from './list';
-import { requestPermissionRoute } from './request';
+import { requestPermissionRoute } from './requests/request';
 import { getStatementRoute } from './reviews/statement';
 import { endSeriesRoute } from './series/end';
 import { getKeysRoute } from './tokens/get-keys';

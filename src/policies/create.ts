@@ -10,6 +10,7 @@ import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import type { Guard } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
+import { requireFitForEffect, requireInFuture, startCount } from './budget';
 import {
   examplePolicyFields,
   MAX_POLICIES,
@@ -31,6 +32,8 @@ export const PolicyCreation = lazy(() => {
     priority,
     is_active,
     review,
+    budget,
+    expires_at,
     ...required
   } = policyFields();
   return z
@@ -44,14 +47,17 @@ export const PolicyCreation = lazy(() => {
       priority: priority.default(0),
       is_active: is_active.default(true),
       review: review.default(null),
+      budget: budget.default(null),
+      expires_at: expires_at.default(null),
     })
     .meta({ id: 'PolicyCreation', examples: [examplePolicyFields] });
 });
 
 /**
  * Creates a policy, which applies to later requests only.
- * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, or names an
- *   agent or a member who is none of the account; `conflict` if the account has the maximum number
+ * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, names an
+ *   agent or a member who is none of the account, has a rule, a budget or an expiry that its effect
+ *   cannot have, or has expired; `conflict` if the account has the maximum number
  *   of policies
  */
 export async function createPolicy(
@@ -65,8 +71,11 @@ export async function createPolicy(
     token_ttl: tokenTtl,
     max_uses: maxUses,
     is_active: isActive,
+    expires_at: expiresAt,
     ...fields
   } = input;
+  requireFitForEffect({ ...input, expiresAt });
+  requireInFuture(expiresAt, now);
   const row = {
     id: newId(runtime, 'policy'),
     ...fields,
@@ -74,6 +83,8 @@ export async function createPolicy(
     tokenTtl,
     maxUses,
     isActive,
+    expiresAt,
+    ...startCount(input.budget, now),
     review: ruleFor(input.effect, input.review),
     reason: input.reason || null,
     createdBy: creatorOf(principal),
@@ -81,7 +92,7 @@ export async function createPolicy(
     updatedAt: now,
   };
   const account = principal.account.number;
-  const created = presentPolicy(row);
+  const created = presentPolicy(row, now);
   await ledger.change({
     record: userActivity(context, 'policy.created', row.id),
     guards: [

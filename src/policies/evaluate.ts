@@ -1,6 +1,7 @@
 import { equalJson, isJsonObject, type Json, type JsonObject, ownValue } from '../lib/json';
 import { matchesPattern } from '../lib/pattern';
 import { byId, type Id } from '../lib/typeid';
+import { isExhausted } from './budget';
 import type { PolicyCondition, PolicyRow } from './policy';
 
 /** The part of a request that policies look at. */
@@ -10,6 +11,8 @@ export interface EvaluatedRequest {
   action: string;
   resource: string;
   scope: JsonObject;
+  /** The uses that the agent asks for. */
+  maxUses: number;
 }
 
 /**
@@ -25,23 +28,35 @@ export interface Evaluation<P extends PolicyRow> {
   policy: P | null;
   /** Every policy that applies. The first one decides. */
   matched: Id<'policy'>[];
+  /**
+   * The policies that do not apply only because they have expired, or have no room in their budget.
+   */
+  exhausted: Id<'policy'>[];
 }
 
 /**
  * Evaluates an account's policies for a request. Any denial that applies decides; otherwise the
  * approval or review of highest priority does. At equal priority a review comes before an approval,
  * and then an older policy before a newer one. If no policy applies, the request waits for a
- * person.
+ * person. An approval that has expired, or has no room in its budget, does not apply.
  */
 export function evaluatePolicies<P extends PolicyRow>(
-  policies: P[],
+  policies: readonly P[],
   request: EvaluatedRequest,
+  now: number,
 ): Evaluation<P> {
-  const applying = policies
+  const matching = policies
     .filter((policy) => policy.isActive && applies(policy, request))
     .sort(byPrecedence);
+  const exhausted = matching.filter((policy) => isExhausted(policy, request, now));
+  const applying = matching.filter((policy) => !exhausted.includes(policy));
   const [policy = null] = applying;
-  return { decision: policy?.effect ?? 'pending', policy, matched: applying.map(({ id }) => id) };
+  return {
+    decision: policy?.effect ?? 'pending',
+    policy,
+    matched: applying.map(({ id }) => id),
+    exhausted: exhausted.map(({ id }) => id),
+  };
 }
 
 type Precedence = Pick<PolicyRow, 'effect' | 'priority' | 'createdAt' | 'id'>;

@@ -14,14 +14,14 @@ import { isPolicyWithId, Policy, presentPolicy } from './policy';
  * @throws Problem `not_found`
  */
 export async function getPolicy(
-  { reader, principal }: UserContext,
+  { reader, principal, runtime }: UserContext,
   { id }: { id: Id<'policy'> },
 ): Promise<Policy> {
   const [[row]] = await reader.load([
     reader.select().from(policies).where(isPolicyWithId(principal.account.number, id)),
   ]);
   if (!row) throw notFound('policy');
-  return presentPolicy(row);
+  return presentPolicy(row, runtime.now());
 }
 
 export const getPolicyRoute = new Hono().get(

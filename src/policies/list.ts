@@ -43,7 +43,7 @@ export async function listPolicies(
     input,
   );
   const rows = preloaded ?? (await loadPage(policyList, context, input, page));
-  return page.make(rows, presentPolicy);
+  return page.make(rows, (row) => presentPolicy(row, context.runtime.now()));
 }
 
 export const listPoliciesRoute = new Hono().get(

@@ -5,7 +5,16 @@ import type { Reader } from '../db/database';
 import { MEMBER_STATUSES, POLICY_EFFECTS, policies, type ReviewRule } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { EXAMPLE, exampleId } from '../http/examples';
-import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../http/fields';
+import {
+  choice,
+  dateTime,
+  idText,
+  jsonObject,
+  listOf,
+  plainText,
+  text,
+  wholeNumber,
+} from '../http/fields';
 import {
   countField,
   creatorField,
@@ -20,7 +29,7 @@ import { toHex } from '../lib/bytes';
 import { jsonSize } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { canMatchAction, canMatchResource } from '../lib/pattern-grammar';
-import { formatTime } from '../lib/time';
+import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idBytes, idPattern } from '../lib/typeid';
 import {
   MAX_ACTION_LENGTH,
@@ -29,6 +38,7 @@ import {
 } from '../permissions/permission-fields';
 import { countReviewersByRuleSql, ruleSql } from '../permissions/reviews/reviewers';
 import { DEFAULT_RULE, ReviewInput } from '../permissions/reviews/rule';
+import { BudgetField, presentUsage, UsageField } from './budget';
 
 /** Maximum number of policies of an account. Every request evaluates all active ones. */
 export const MAX_POLICIES = 200;
@@ -167,6 +177,17 @@ export const policyFields = lazy(() => ({
     description:
       'Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide.',
   }),
+  budget: BudgetField()
+    .nullable()
+    .meta({
+      description:
+        'How much it approves, only for the effect `approve`; null for no limit. A change of `per` or `key` restarts the ' +
+        'count.',
+    }),
+  expires_at: dateTime.nullable().meta({
+    description:
+      'From when on it does not apply, only for the effect `approve`; in the future when it is set. Null for never.',
+  }),
 }));
 
 /** The fields of the example that clients may set. */
@@ -182,12 +203,15 @@ export const examplePolicyFields = {
   reason: 'Few recipients',
   priority: 0,
   is_active: true,
+  budget: { per: 'day' as const, requests: 100 },
+  expires_at: null,
 };
 
 export const examplePolicy = {
   id: exampleId('policy'),
   ...examplePolicyFields,
   review: null,
+  usage: { window_start: '2026-01-31T00:00:00.000Z', requests: 12, sum: 0 },
   created_by: exampleId('member'),
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
@@ -211,6 +235,11 @@ export const Policy = lazy(() =>
       review: ReviewRuleField()
         .nullable()
         .meta({ description: 'Null unless the effect is `review`.' }),
+      budget: BudgetField().nullable().meta({ description: 'Null for no limit.' }),
+      expires_at: timeField.nullable().meta({ description: 'From when on it does not apply.' }),
+      usage: UsageField().nullable().meta({
+        description: 'What it has approved in the current window; null without a budget.',
+      }),
       created_by: creatorField,
       created_at: timeField,
       updated_at: timeField,
@@ -228,7 +257,8 @@ export const Policy = lazy(() =>
 
 export type Policy = LazyOutput<typeof Policy>;
 
-export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
+/** Shows a policy, with its usage at the time of the request. */
+export function presentPolicy(row: Omit<PolicyRow, 'account'>, now: number): Policy {
   return {
     id: row.id,
     name: row.name,
@@ -243,6 +273,9 @@ export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
     priority: row.priority,
     is_active: row.isActive,
     review: row.review,
+    budget: row.budget,
+    expires_at: formatTimeOrNull(row.expiresAt),
+    usage: presentUsage(row, now),
     created_by: row.createdBy,
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),

@@ -20,6 +20,7 @@ import {
   permissionColumns,
   statusAt,
 } from '../permissions/permission';
+import { requireFitForEffect, startCount } from './budget';
 import { PolicyCreation } from './create';
 import { evaluatePolicies } from './evaluate';
 import { examplePolicyFields, type PolicyRow } from './policy';
@@ -44,6 +45,10 @@ export const Replay = lazy(() =>
     .object({
       requests: countField.meta({
         description: 'The requests that were evaluated: the newest 2,000 of that time.',
+      }),
+      budget_ignored: z.literal(true).optional().meta({
+        description:
+          'Present where the policy has a budget: each request is evaluated as if there were room for it.',
       }),
       approve: countField.meta({ description: 'Requests that the policy would approve.' }),
       deny: countField.meta({ description: 'Requests that the policy would deny.' }),
@@ -71,6 +76,7 @@ export const Replay = lazy(() =>
       examples: [
         {
           requests: 3,
+          budget_ignored: true,
           approve: 2,
           deny: 0,
           review: 0,
@@ -93,17 +99,22 @@ export interface DetailedReplay extends Omit<Replay, 'disagrees'> {
   disagrees: { request: PermissionRow; was: 'approved' | 'denied'; wouldBe: 'approve' | 'deny' }[];
 }
 
-/** A draft of a policy as it would be stored now. */
+/**
+ * A draft of a policy as it would be stored now.
+ * @throws Problem `invalid_request` if it has a budget or an expiry that its effect cannot have
+ */
 export function draftPolicy(
   { principal, runtime }: UserContext,
   {
     agent_ids: agentIds,
     token_ttl: tokenTtl,
     max_uses: maxUses,
+    expires_at: expiresAt,
     ...fields
   }: LazyOutput<typeof PolicyCreation>,
 ): PolicyRow {
   const now = runtime.now();
+  requireFitForEffect({ ...fields, expiresAt }, 'body.policy');
   const id = makeId('policy', now, runtime.random(10));
   const made = { createdBy: creatorOf(principal), createdAt: now, updatedAt: now };
   return {
@@ -114,13 +125,15 @@ export function draftPolicy(
     tokenTtl,
     maxUses,
     isActive: true,
+    expiresAt,
+    ...startCount(fields.budget, now),
     ...made,
   };
 }
 
 /**
  * Evaluates a draft of a policy, alone, for the account's newest requests, and compares the result
- * with what was decided. Writes nothing. Requests that are pending or expired are evaluated, but
+ * with what was decided. Its budget and expiry are ignored. Writes nothing. Requests that are pending or expired are evaluated, but
  * neither agree nor disagree.
  */
 export async function replayRequests(
@@ -146,8 +159,10 @@ export async function replayRequests(
   ]);
   const requests = found.slice(0, MAX_REQUESTS);
   const draft = draftPolicy(context, policy);
+  const unlimited = { ...draft, budget: null, expiresAt: null };
   const replay: DetailedReplay = {
     requests: requests.length,
+    ...(draft.budget && { budget_ignored: true }),
     approve: 0,
     deny: 0,
     review: 0,
@@ -157,7 +172,7 @@ export async function replayRequests(
     complete: found.length === requests.length,
   };
   for (const request of requests) {
-    const { decision } = evaluatePolicies([draft], request);
+    const { decision } = evaluatePolicies([unlimited], request, now);
     replay[decision === 'pending' ? 'undecided' : decision] += 1;
     if (decision === 'pending' || decision === 'review') continue;
     const was = statusAt(request, now);

@@ -57,6 +57,11 @@ export const Simulation = lazy(() =>
       matched: z
         .array(idField('policy'))
         .meta({ description: 'Every policy that applies; the first one decides.' }),
+      exhausted: z.array(idField('policy')).meta({
+        description:
+          'The policies that do not apply only because they have expired, or have no room in their budget for one use of ' +
+          'this.',
+      }),
       reviewers: countField.optional().meta({
         description:
           "How many people may approve; the agent's owner counts only with `allow_self`. Only for the decision `review`.",
@@ -68,7 +73,12 @@ export const Simulation = lazy(() =>
     .meta({
       id: 'Simulation',
       examples: [
-        { decision: 'approve', policy_id: exampleId('policy'), matched: [exampleId('policy')] },
+        {
+          decision: 'approve',
+          policy_id: exampleId('policy'),
+          matched: [exampleId('policy')],
+          exhausted: [],
+        },
       ],
     }),
 );
@@ -77,17 +87,16 @@ export type Simulation = LazyOutput<typeof Simulation>;
 
 /** Returns what the account's active policies would decide about a request. Writes nothing. */
 export async function simulatePolicies(
-  { principal, reader }: Pick<UserContext, 'principal' | 'reader'>,
+  { principal, reader, runtime }: Pick<UserContext, 'principal' | 'reader' | 'runtime'>,
   input: { policies: PolicyRow[] } & LazyOutput<typeof PolicySimulation>,
 ): Promise<Simulation> {
   const { policies, agent_id: agentId = null, action, resource, scope } = input;
-  const { decision, policy, matched } = evaluatePolicies(policies, {
-    agentId,
-    action,
-    resource,
-    scope,
-  });
-  const simulation = { decision, policy_id: policy?.id ?? null, matched };
+  const { decision, policy, matched, exhausted } = evaluatePolicies(
+    policies,
+    { agentId, action, resource, scope, maxUses: 1 },
+    runtime.now(),
+  );
+  const simulation = { decision, policy_id: policy?.id ?? null, matched, exhausted };
   if (!policy?.review) return simulation;
   const reviewers = await countReviewers(reader, principal.account.number, policy.review, agentId);
   return { ...simulation, reviewers, approvals: policy.review.approvals };

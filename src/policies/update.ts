@@ -9,8 +9,10 @@ import { targetExists, userActivity } from '../http/activity';
 import type { RequestContext, UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { type Guard, hasRow } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
+import { requireFitForEffect, requireInFuture, restartsCount, startCount } from './budget';
 import {
   isPolicyWithId,
   Policy,
@@ -30,10 +32,12 @@ const PolicyUpdate = lazy(() =>
 
 /**
  * Changes the given fields of a policy. The change applies to later requests only. A policy that
- * gets another effect than `review` loses its rule.
+ * gets another effect than `review` loses its rule. What it has approved counts on, unless another
+ * period or key of its budget restarts the count.
  * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than
- *   it has reviewers, or names an agent or a member who is none of the account; `conflict` if its
- *   effect or rule was changed at the same time
+ *   it has reviewers, names an agent or a member who is none of the account, or has a budget or an
+ *   expiry that its effect cannot have; `conflict` if its effect, rule, budget or expiry was changed
+ *   at the same time
  */
 export async function updatePolicy(
   context: UserContext,
@@ -45,28 +49,35 @@ export async function updatePolicy(
     token_ttl: tokenTtl,
     max_uses: maxUses,
     is_active: isActive,
+    expires_at: expiresAt,
     ...others
   } = fields;
+  const now = context.runtime.now();
   const { effect = policy.effect } = fields;
   const reason = fields.reason === '' ? null : fields.reason;
   const kept = effect === 'review' ? policy.review : null;
   const review = ruleFor(effect, fields.review === undefined ? kept : fields.review);
   const namesPeople = fields.review !== undefined || isActive === true;
   const changesRule = namesPeople || fields.effect !== undefined;
+  const limits = {
+    budget: fields.budget === undefined ? policy.budget : fields.budget,
+    expiresAt: expiresAt === undefined ? policy.expiresAt : expiresAt,
+  };
+  requireFitForEffect({ effect, ...limits });
+  if (limits.expiresAt !== policy.expiresAt) requireInFuture(limits.expiresAt, now);
   const columns = {
     ...others,
     agentIds,
     tokenTtl,
     maxUses,
     isActive,
+    expiresAt,
     reason,
-    updatedAt: context.runtime.now(),
+    updatedAt: now,
     ...(changesRule && { review, effect }),
+    ...(restartsCount(policy.budget, limits.budget) && startCount(limits.budget, now)),
   };
-  const isAsRead = and(
-    eq(policies.effect, policy.effect),
-    sql`${policies.review} is ${sql.param(policy.review, policies.review)}`,
-  );
+  const changesLimits = fields.budget !== undefined || expiresAt !== undefined;
   const found = isPolicyWithId(account, id);
   const [[row]] = await context.ledger.change({
     record: userActivity(context, 'policy.updated', id, { changes: Object.keys(fields) }),
@@ -77,22 +88,33 @@ export async function updatePolicy(
         namedBy: namesPeople ? review : null,
         rule: changesRule ? review : null,
       }),
+      ...(changesRule || changesLimits ? [asReadGuard(policy)] : []),
     ],
-    changes: (write) => [
-      write
-        .update(policies)
-        .set(columns)
-        .where(and(found, changesRule ? isAsRead : undefined))
-        .returning(),
-    ],
+    changes: (write) => [write.update(policies).set(columns).where(found).returning()],
     answer: null,
   });
-  if (!row)
-    throw new Problem(
+  if (!row) throw notFound('policy');
+  return presentPolicy(row, now);
+}
+
+/** The guard of a change that was checked against the stored effect, rule, budget and expiry. */
+function asReadGuard(policy: PolicyRow): Guard {
+  const { account, id, effect, review, budget, expiresAt } = policy;
+  const isAsRead = and(
+    isPolicyWithId(account, id),
+    eq(policies.effect, effect),
+    sql`${policies.review} is ${sql.param(review, policies.review)}`,
+    sql`${policies.budget} is ${sql.param(budget, policies.budget)}`,
+    sql`${policies.expiresAt} is ${expiresAt}`,
+  );
+  return {
+    name: 'policy_is_as_read',
+    holds: hasRow(policies, isAsRead),
+    otherwise: new Problem(
       'conflict',
       'The policy was changed at the same time. Read it, and send the request again.',
-    );
-  return presentPolicy(row);
+    ),
+  };
 }
 
 /** Preloads the policy in the path. */

@@ -29,7 +29,10 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
 import { TOOLS } from '../../src/mcp/tools';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
 import { MAX_CONTENT_BYTES } from '../../src/permissions/preview';
-import { MAX_PENDING_REQUESTS, MAX_PENDING_REQUESTS_OF_AGENT } from '../../src/permissions/request';
+import {
+  MAX_PENDING_REQUESTS,
+  MAX_PENDING_REQUESTS_OF_AGENT,
+} from '../../src/permissions/requests/pending-quota';
 import { MAX_POLICIES } from '../../src/policies/policy';
 import { MAX_CHANNELS } from '../../src/receivers/channels/channel';
 import { REQUEST_TIMEOUT } from '../../src/receivers/webhooks/dispatch/limits';

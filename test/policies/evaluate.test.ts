@@ -99,12 +99,13 @@ const policy = fc
     isActive: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, fc.boolean()),
     createdAt: fc.integer({ min: 0, max: 3 }),
   })
-  .map((fields) => fields as unknown as PolicyRow);
+  .map((fields) => ({ ...fields, budget: null, expiresAt: null }) as unknown as PolicyRow);
 const asked: fc.Arbitrary<EvaluatedRequest> = fc.record({
   agentId: fc.constantFrom('agent_1', 'agent_2', null),
   action: fc.constantFrom('a.b', 'b.a', 'a.a'),
   resource: fc.constantFrom('a', 'ab', 'b.'),
   scope: fc.dictionary(key, value, { maxKeys: 3 }),
+  maxUses: fc.constant(1),
 }) as fc.Arbitrary<EvaluatedRequest>;
 
 it('the function decides like a simple model of the rules', () => {
@@ -119,7 +120,7 @@ it('the function decides like a simple model of the rules', () => {
           .filter((row) => row.effect === effect)
           .sort((a, b) => b.priority - a.priority || older(a, b))[0];
       const expected = best('deny') ?? best('approve');
-      const verdict = evaluatePolicies(policies, request);
+      const verdict = evaluatePolicies(policies, request, 0);
       expect(verdict.decision).toBe(expected?.effect ?? 'pending');
       expect(verdict.policy?.id).toBe(expected?.id);
       expect(verdict.matched.toSorted()).toEqual(applying.map(({ id }) => id).toSorted());
@@ -137,8 +138,11 @@ it('an invalid stored condition holds in a policy that denies, and fails in one 
     priority: 0,
     isActive: true,
     createdAt: 0,
+    budget: null,
+    expiresAt: null,
   };
-  const request = { agentId: null, action: 'a.b', resource: 'a:b', scope: { amount: 1 } };
+  const act = { action: 'a.b', resource: 'a:b', scope: { amount: 1 } };
+  const request = { agentId: null, ...act, maxUses: 1 };
   for (const unreadable of [null, 5, 'x', [], { max: '5' }, { in: 5 }, { from: 5 }]) {
     const conditions = { amount: unreadable };
     const approve = {
@@ -148,8 +152,8 @@ it('an invalid stored condition holds in a policy that denies, and fails in one 
       conditions,
     } as unknown as PolicyRow;
     const deny = { ...row, id: 'policy_2', effect: 'deny', conditions } as unknown as PolicyRow;
-    expect(evaluatePolicies([approve], request).decision).toBe('pending');
-    expect(evaluatePolicies([approve, deny], request).decision).toBe('deny');
+    expect(evaluatePolicies([approve], request, 0).decision).toBe('pending');
+    expect(evaluatePolicies([approve, deny], request, 0).decision).toBe('deny');
   }
 });
 

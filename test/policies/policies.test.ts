@@ -40,6 +40,9 @@ describe('a policy', () => {
       priority: 0,
       is_active: true,
       review: null,
+      budget: null,
+      expires_at: null,
+      usage: null,
       created_by: account.id,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
@@ -305,20 +308,32 @@ describe('a simulation', () => {
     const asked = { action: 'email.send', resource: 'mailbox:support' };
     const ask = async (fields: Json = {}) =>
       (await account.must(200, 'POST', '/v1/policies/simulate', { ...asked, ...fields })).body;
-    expect(await ask()).toEqual({ decision: 'approve', policy_id: low.id, matched: [low.id] });
-    const both = { decision: 'approve', policy_id: high.id, matched: [high.id, low.id] };
+    const one = { decision: 'approve', policy_id: low.id, matched: [low.id], exhausted: [] };
+    expect(await ask()).toEqual(one);
+    const both = {
+      decision: 'approve',
+      policy_id: high.id,
+      matched: [high.id, low.id],
+      exhausted: [],
+    };
     expect(await ask({ agent_id: agent.id })).toEqual(both);
     const deny = await makePolicy(account, {
       effect: 'deny',
       conditions: { amount: { min: 100 } },
     });
     expect(await ask({ agent_id: agent.id, scope: { amount: 99 } })).toEqual(both);
-    const denied = { decision: 'deny', policy_id: deny.id, matched: [deny.id, high.id, low.id] };
+    const denied = {
+      decision: 'deny',
+      policy_id: deny.id,
+      matched: [deny.id, high.id, low.id],
+      exhausted: [],
+    };
     expect(await ask({ agent_id: agent.id })).toEqual(denied);
     expect(await ask({ action: 'file.read' })).toEqual({
       decision: 'pending',
       policy_id: null,
       matched: [],
+      exhausted: [],
     });
     expect(await account.log()).toEqual([]);
   });

@@ -209,6 +209,7 @@ describe('evaluation', () => {
     expect(await decision()).toMatchObject({
       decision: 'review',
       matched: [policy.id, approval.id],
+      exhausted: [],
     });
     await account.must(200, 'PUT', `/v1/policies/${approval.id}`, { priority: 1 });
     expect(await decision()).toMatchObject({ decision: 'approve', policy_id: approval.id });

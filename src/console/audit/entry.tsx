@@ -3,11 +3,13 @@ import { type AuditEntry, detailsOf } from '../../audit/entry';
 import { requireEntry } from '../../audit/get';
 import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
 import { listAuditEntries } from '../../audit/list';
+import { duration } from '../../lib/duration';
+import { SECOND } from '../../lib/time';
 import { limitTexts } from '../../permissions/limit-texts';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ForPrograms, LinkButton, Section } from '../parts/blocks';
-import { Badge, Code, JsonText, Named, Time, Written } from '../parts/inline';
+import { Badge, Code, JsonText, joinElements, Named, Time, Written } from '../parts/inline';
 import { Story } from '../permission/story';
 import { Gap } from './entry-list';
 import { auditAddress } from './filters';
@@ -182,10 +184,7 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
       event_type === 'revoke' ? 'Revoked by' : 'Decided by',
       <Decider id={decided_by} />,
     ],
-    details.decided_via && [
-      'By way of',
-      WAYS[details.decided_via],
-    ],
+    details.decided_via && ['By way of', WAYS[details.decided_via]],
     details.series && [
       'Series given by',
       joinElements(details.series.given_by.map((id) => <Named id={id} />)),

@@ -191,6 +191,7 @@ const TONES: Record<string, 'good' | 'bad' | 'waiting' | 'neutral'> = {
   succeeded: 'good',
   on: 'good',
   off: 'neutral',
+  exhausted: 'waiting',
 };
 
 /** A state in one word. The word says it; the colour only repeats it. */

@@ -197,7 +197,9 @@ export async function sendCard(
                 next={next || undefined}
               />
             )}
-            {maySeePolicies && <PolicyWeighing permission={permission} policies={policies} />}
+            {maySeePolicies && (
+              <PolicyWeighing permission={permission} maxUses={row.maxUses} policies={policies} />
+            )}
             <WhoWasTold notifications={notifications} />
           </div>
         </div>

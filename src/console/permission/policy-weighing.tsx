@@ -1,13 +1,16 @@
 import type { Permission } from '../../permissions/permission';
 import { evaluatePolicies } from '../../policies/evaluate';
 import type { PolicyRow } from '../../policies/policy';
+import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { Badge, Named, WrittenLink } from '../parts/inline';
+import { Badge, joinElements, Named, WrittenLink } from '../parts/inline';
 
 import { pluralOf } from '../parts/words';
 
 interface PolicyWeighingProps {
   permission: Permission;
+  /** The uses that the agent asked for. */
+  maxUses: number;
   /** The active policies, as they are now. */
   policies: PolicyRow[];
 }
@@ -16,11 +19,13 @@ interface PolicyWeighingProps {
  * Which policy decided a request or sent it to reviewers, and which ones now apply to a new request
  * like it.
  */
-export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
-  const { agent_id, action, resource, scope, status, review } = permission;
-  const { matched } = evaluatePolicies(policies, { agentId: agent_id, action, resource, scope });
-  const applying = matched.flatMap((id) => policies.find((policy) => policy.id === id) ?? []);
-  const others = policies.length - applying.length;
+export function PolicyWeighing({ permission, maxUses, policies }: PolicyWeighingProps) {
+  const { agent_id: agentId, action, resource, scope, status, review } = permission;
+  const request = { agentId, action, resource, scope, maxUses };
+  const { matched, exhausted } = evaluatePolicies(policies, request, usePage().now);
+  const withIds = (ids: string[]) => policies.filter(({ id }) => ids.includes(id));
+  const applying = matched.flatMap((id) => withIds([id]));
+  const others = policies.length - applying.length - exhausted.length;
   const [first] = applying;
   const isPending = status === 'pending';
   return (
@@ -38,7 +43,7 @@ export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
           {applying.map((policy) => (
             <li>
               <span>
-                <WrittenLink href={`/console/policies/${policy.id}`} text={policy.name} />
+                <PolicyLink policy={policy} />
                 <small>
                   {policy === first && `${EFFECTS[policy.effect]}, `}priority {policy.priority}
                 </small>
@@ -53,6 +58,13 @@ export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
           This request was asked before the policies were as they are now: it waits for people.
         </p>
       )}
+      {exhausted.length > 0 && (
+        <p>
+          {joinElements(withIds(exhausted).map((policy) => <PolicyLink policy={policy} />))} would
+          apply, but {pluralOf(exhausted.length, 'has', 'have')} expired, or{' '}
+          {pluralOf(exhausted.length, 'has', 'have')} no room left in the budget.
+        </p>
+      )}
       {others > 0 && (
         <p class="hint">
           {others} {applying.length > 0 && 'other '}active{' '}
@@ -61,6 +73,10 @@ export function PolicyWeighing({ permission, policies }: PolicyWeighingProps) {
       )}
     </Section>
   );
+}
+
+function PolicyLink({ policy: { id, name } }: { policy: PolicyRow }) {
+  return <WrittenLink href={`/console/policies/${id}`} text={name} />;
 }
 
 /** The effect of the first of the policies that apply, in words. */

@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import { listMembers } from '../../accounts/members/list';
 import { MAX_MEMBERS } from '../../accounts/members/member';
 import type { UserContext } from '../../http/context';
+import { formatTimeOrNull } from '../../lib/time';
 import { replayRequests } from '../../policies/replay';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
@@ -30,6 +31,11 @@ export interface Edited {
   days?: number;
   /** Whether the button for another row was pressed. */
   hasNewRow?: boolean;
+}
+
+/** A draft as the API would show it. */
+function shownDraft(draft: PolicyDraft) {
+  return { ...draft, expires_at: formatTimeOrNull(draft.expires_at) };
 }
 
 /** The things of the account that the editor shows. */
@@ -81,7 +87,7 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         />
       </div>
       <Section name="trial" title="Before you save" class="card trial" id="trial">
-        {draft && <PolicySentence policy={draft} />}
+        {draft && <PolicySentence policy={shownDraft(draft)} />}
         {children}
         {replay ? (
           <ReplayResult replay={replay} days={days} />

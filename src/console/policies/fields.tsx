@@ -12,6 +12,7 @@ import {
   useFault,
 } from '../parts/form';
 import { Named } from '../parts/inline';
+import { BudgetFields } from './budget';
 import { ConditionFields } from './condition-fields';
 import type { PeopleValues, PolicyValues } from './values';
 
@@ -59,6 +60,7 @@ export function PolicyFields(props: PolicyFieldsProps) {
       </Section>
       <RequestFields {...props} />
       <ReviewFields {...props} />
+      <BudgetFields values={values} />
       <Section name="more" title="How it is weighed, and what it grants">
         <div class="fields">
           <TextField

@@ -154,11 +154,12 @@ async function sendEditor(
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const { draft, approves = false, acceptsAnyLimits = false, refusal } = edited;
-  const { principal, reader } = context;
+  const { principal, reader, runtime } = context;
   const loadProspect = async () => {
     if (!request || !draft) return null;
     const [policies] = await reader.load([selectActivePolicies(reader, principal.account.number)]);
-    return prospectOf(draftPolicy(context, draft), policies, request.row);
+    const weighed = [draftPolicy(context, draft), ...policies] as const;
+    return prospectOf(weighed, request.row, runtime.now());
   };
   const [contents, prospect] = await Promise.all([loadEditor(context, edited), loadProspect()]);
   return sendPage(c, {
@@ -183,7 +184,13 @@ async function sendEditor(
   });
 }
 
-function prospectOf(draft: PolicyRow, policies: PolicyRow[], row: ReviewedPermission): Prospect {
-  const { policy, matched } = evaluatePolicies([draft, ...policies], row);
+/** @param weighed the new policy, and the active ones */
+function prospectOf(
+  weighed: readonly [PolicyRow, ...PolicyRow[]],
+  row: ReviewedPermission,
+  now: number,
+): Prospect {
+  const [draft] = weighed;
+  const { policy, matched } = evaluatePolicies(weighed, row, now);
   return { policy, isNewPolicy: policy === draft, applies: matched.includes(draft.id) };
 }

@@ -5,8 +5,8 @@ import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { Badge, WrittenLink } from '../parts/inline';
-import { onOrOff } from '../parts/words';
 import type { PreloadedContext } from '../session/access';
+import { BudgetUsage, PolicyState } from './budget';
 import { PolicySentence } from './sentence';
 import { type preloadSimulation, SimulationForm, simulate } from './simulation';
 
@@ -106,15 +106,16 @@ function Step({
 }
 
 function PolicyLine({ policy }: { policy: Policy }) {
-  const { id, name, effect, priority, is_active: isActive } = policy;
+  const { id, name, effect, priority } = policy;
   return (
     <li class="request policy-line" id={id} data-row>
       <div class="what">
         <WrittenLink href={`/console/policies/${id}`} text={name} />
         <PolicySentence policy={policy} />
+        <BudgetUsage policy={policy} />
       </div>
       <div class="side">
-        <Badge state={effect} /> <Badge state={onOrOff(isActive)} />
+        <Badge state={effect} /> <PolicyState policy={policy} />
         <p class="soft">priority {priority}</p>
       </div>
     </li>

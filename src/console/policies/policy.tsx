@@ -1,6 +1,7 @@
 import { invalidRequest, notFound, PROBLEMS, Problem } from '../../errors';
 import { pathId } from '../../http/path-id';
 import { equalJson, type Json } from '../../lib/json';
+import { formatTimeOrNull } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
 import { deletePolicy } from '../../policies/delete';
 import { type Policy, type PolicyRow, presentPolicy } from '../../policies/policy';
@@ -18,6 +19,7 @@ import { Action } from '../parts/form';
 import { Badge, Code, Creator, JsonText, Time, Written } from '../parts/inline';
 import { onOrOff, switchLabel } from '../parts/words';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
+import { BudgetUsage, PolicyState } from './budget';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
 import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
@@ -31,13 +33,13 @@ type PolicyContext = PreloadedContext<typeof preloadPolicy>;
 
 /** Shows a policy: as a form to those who may change it, in words to others. */
 export function showPolicy(c: PolicyContext): Promise<Response> {
-  return sendPolicy(c, { values: valuesOf(presentPolicy(requirePolicy(c))) });
+  return sendPolicy(c, { values: valuesOf(shownPolicy(c)) });
 }
 
 /** Adds a row, tries the changed policy on past requests, or saves what was changed. */
 export async function changePolicy(c: PolicyContext): Promise<Response> {
   const row = requirePolicy(c);
-  const policy = presentPolicy(row);
+  const policy = shownPolicy(c);
   const form = await readForm(c);
   const values = readValues(form);
   const shown = form.text('updated_at');
@@ -62,9 +64,17 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
 /** The fields that differ from the stored policy. Whether it is on has a button of its own. */
 function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
   const { is_active: _, ...fields } = draft;
-  const stored = new Map<string, Json>(Object.entries(policy));
-  const isChanged = ([name, value]: [string, Json]) => !equalJson(value, stored.get(name) ?? null);
-  return Object.fromEntries(Object.entries<Json>(fields).filter(isChanged));
+  const stored = new Map<string, unknown>(Object.entries(policy));
+  const written = { ...fields, expires_at: formatTimeOrNull(fields.expires_at) };
+  const unchanged = Object.entries(written).filter(([name, value]) =>
+    equalJson(asJson(value), asJson(stored.get(name))),
+  );
+  const names = new Set(unchanged.map(([name]) => name));
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
+}
+
+function asJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value ?? null));
 }
 
 /**
@@ -83,6 +93,8 @@ function inWords({ name, effect, actions, resources, priority, reason, ...policy
     max_uses: String(policy.max_uses ?? ''),
     agent_ids: AT_TOP,
     conditions: AT_TOP,
+    budget: AT_TOP,
+    expires_at: AT_TOP,
   };
 }
 
@@ -94,11 +106,10 @@ export async function switchPolicy(c: PolicyContext): Promise<Response> {
   try {
     if (state !== 'on' && state !== 'off')
       throw invalidRequest([{ path: 'body.state', message: 'must be on or off' }]);
-    if (state === 'on')
-      requireUnchangedToActivate('policy', form, presentPolicy(policy).updated_at);
+    if (state === 'on') requireUnchangedToActivate('policy', form, shownPolicy(c).updated_at);
     await updatePolicy(c.var.signedIn.context, { policy, is_active: state === 'on' });
   } catch (error) {
-    return sendPolicy(c, { values: valuesOf(presentPolicy(policy)), refusal: refusalOf(error) });
+    return sendPolicy(c, { values: valuesOf(shownPolicy(c)), refusal: refusalOf(error) });
   }
   return c.redirect(`/console/policies/${policy.id}`, 303);
 }
@@ -115,16 +126,20 @@ function requirePolicy(c: PolicyContext): PolicyRow {
   return policy;
 }
 
+/** The stored policy as the API shows it. */
+function shownPolicy(c: PolicyContext): Policy {
+  return presentPolicy(requirePolicy(c), c.var.signedIn.context.runtime.now());
+}
+
 /** @param edited `shown` is the version that the member has seen, if that is not the stored one */
 async function sendPolicy(
   c: PolicyContext,
   edited: Edited & { shown?: string },
 ): Promise<Response> {
-  const row = requirePolicy(c);
   const { context } = c.var.signedIn;
   const contents = await loadEditor(context, edited);
   const mayWrite = context.principal.scopes.includes('policies:write');
-  const policy = presentPolicy(row);
+  const policy = shownPolicy(c);
   const { shown = policy.updated_at } = edited;
   const path = `/console/policies/${policy.id}`;
   return sendPage(c, {
@@ -137,7 +152,7 @@ async function sendPolicy(
         <div class="bar">
           <p class="actions">
             <Badge state={policy.effect} />
-            <Badge state={onOrOff(policy.is_active)} />
+            <PolicyState policy={policy} />
             <span class="soft">
               created by <Creator id={policy.created_by} />, changed <Time at={policy.updated_at} />
             </span>
@@ -152,6 +167,7 @@ async function sendPolicy(
         </div>
         <RefusedApproval query={(name) => c.req.query(name)} />
         <PolicySentence policy={policy} />
+        <BudgetUsage policy={policy} />
         {mayWrite && (
           <>
             <Editor edited={edited} contents={contents} action={path} isNew={false}>

@@ -38,6 +38,9 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
           </div>
         ))}
       </dl>
+      {replay.budget_ignored && (
+        <p class="hint">Its budget is not counted here: each request is tried alone.</p>
+      )}
       {undecided === requests && (
         <p>
           It applies to none of them. If it should, check its actions, resources, agents and

@@ -5,6 +5,7 @@ import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
 import { Code, joinElements, Named, Written } from '../parts/inline';
 import { pluralOf } from '../parts/words';
+import { BudgetSentence } from './budget';
 import { OPERATOR_WORDS } from './conditions';
 import type { ShownPolicy } from './values';
 
@@ -39,6 +40,7 @@ export function PolicySentence({
       )}
       .{review && <ReviewSentence review={review} />}
       {effect !== 'deny' && <CapSentence policy={policy} />}
+      <BudgetSentence policy={policy} />
     </p>
   );
 }

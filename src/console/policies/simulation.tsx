@@ -121,7 +121,7 @@ const OUTCOMES = {
 } as const;
 
 function Answer({
-  answer: { decision, policy_id: decider, matched, reviewers, approvals },
+  answer: { decision, policy_id: decider, matched, exhausted, reviewers, approvals },
 }: {
   answer: Simulation;
 }) {
@@ -144,6 +144,12 @@ function Answer({
         <p>
           Also applying, but weighed later:{' '}
           {joinElements(others.map((id) => <PolicyLink id={id} />))}
+        </p>
+      )}
+      {exhausted.length > 0 && (
+        <p>
+          Expired, or without room in the budget:{' '}
+          {joinElements(exhausted.map((id) => <PolicyLink id={id} />))}
         </p>
       )}
     </div>

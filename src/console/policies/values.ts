@@ -16,7 +16,7 @@ export interface PeopleValues {
 export type PolicyValues = ReturnType<typeof readValues>;
 
 /** The fields of a policy that the form shows. */
-export type ShownPolicy = Omit<Policy, 'id' | 'created_by' | 'created_at' | 'updated_at'>;
+export type ShownPolicy = Omit<Policy, 'id' | 'usage' | 'created_by' | 'created_at' | 'updated_at'>;
 
 /** The policy with which the form for a new one begins. */
 export const EMPTY_POLICY: ShownPolicy = {
@@ -32,11 +32,13 @@ export const EMPTY_POLICY: ShownPolicy = {
   priority: 0,
   is_active: true,
   review: null,
+  budget: null,
+  expires_at: null,
 };
 
 /** Fills in the form from a policy. */
 export function valuesOf(policy: ShownPolicy): PolicyValues {
-  const { name, effect, priority, review } = policy;
+  const { name, effect, priority, review, budget } = policy;
   const { rows, others } = conditionRows(policy.conditions as JsonObject);
   return {
     name,
@@ -58,6 +60,11 @@ export function valuesOf(policy: ShownPolicy): PolicyValues {
     passkey: review?.passkey ?? false,
     escalation_after: textOf(review?.escalation?.after),
     escalation: peopleOf(review?.escalation),
+    budget_per: budget?.per ?? '',
+    budget_requests: textOf(budget?.requests),
+    budget_key: budget?.sum?.key ?? '',
+    budget_max: textOf(budget?.sum?.max),
+    expires_at: policy.expires_at?.replace(/(:00)?\.000Z$|Z$/, '') ?? '',
   };
 }
 
@@ -107,6 +114,11 @@ export function readValues(form: Form) {
     passkey: form.has('passkey'),
     escalation_after: form.text('escalation_after'),
     escalation: people('escalation'),
+    budget_per: form.text('budget_per'),
+    budget_requests: form.text('budget_requests'),
+    budget_key: form.text('budget_key'),
+    budget_max: form.text('budget_max'),
+    expires_at: form.text('expires_at'),
   };
 }
 
@@ -138,8 +150,37 @@ export function draftOf(values: PolicyValues): PolicyDraft {
     reason: reason.trim() || null,
     priority: readNumber(values.priority),
     review: effect === 'review' ? reviewOf(values) : null,
+    ...(effect === 'approve' && {
+      budget: budgetOf(values),
+      expires_at: timeOrNull(values.expires_at),
+    }),
   };
   return validate(PolicyCreation(), policy, faults);
+}
+
+/** Null if every field is empty: a limit without a period is a mistake. */
+function budgetOf({
+  budget_per: per,
+  budget_requests: requests,
+  budget_key: key,
+  budget_max: max,
+}: PolicyValues) {
+  if ([per, requests, key, max].every((text) => text.trim() === '')) return null;
+  const hasSum = key.trim() !== '' || max.trim() !== '';
+  return {
+    per,
+    ...(requests.trim() !== '' && { requests: readNumber(requests) }),
+    ...(hasSum && { sum: { key, max: readNumber(max) } }),
+  };
+}
+
+/** A time in UTC, as browsers send it: without seconds where these are 0. */
+const LOCAL_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:[\d.]+)?$/;
+
+/** A field for a time that may stay empty. */
+function timeOrNull(text: string): string | null {
+  if (text.trim() === '') return null;
+  return text.trim().replace(LOCAL_TIME, (_, time, seconds = ':00') => `${time}${seconds}Z`);
 }
 
 function reviewOf({

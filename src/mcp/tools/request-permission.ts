@@ -1,7 +1,11 @@
 import * as z from 'zod';
 import { requireAgent } from '../../http/access';
-import { PermissionRequest, requestPermission, selectForRequest } from '../../permissions/request';
-import { assertLoaded } from '../../policies/policy';
+import { PermissionRequest } from '../../permissions/requests/permission-request';
+import {
+  readLoaded,
+  requestPermission,
+  selectForRequest,
+} from '../../permissions/requests/request';
 import { answerPermission, ShownPermission } from '../permission';
 import { defineTool } from '../tool';
 
@@ -11,8 +15,9 @@ export const requestPermissionTool = defineTool({
   description:
     'Ask for permission before an act. Say exactly what you want to do: action and resource, limits in scope, why in ' +
     'reason, the exact arguments of the act in input, and for the people who decide a preview. Give an external_id, such ' +
-    'as the id of the tool call: then asking again finds the same request instead of making another one. Before many acts of one kind, say in series how many: a person may then approve them at once, but ' +
-    'each still needs its own request. The answer may ' +
+    'as the id of the tool call: then asking again finds the same request instead of making another one. Before ' +
+    'many acts of one kind, say in series how many: a person may then approve them at once, but each still needs its own ' +
+    'request. The answer may ' +
     'be decided already. pending: call wait_for_decision. approved: call use_token right before you act, with exactly ' +
     'the same input. denied: do not act, do not try again or in another way, and tell your user.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
@@ -24,11 +29,11 @@ export const requestPermissionTool = defineTool({
       permission: ShownPermission(),
     }),
   preload: ({ reader, account, callerId, fields, now }) =>
-    selectForRequest(reader, { account, agentId: callerId, externalId: fields.external_id }, now),
+    selectForRequest(reader, { account, agentId: callerId, body: fields }, now),
   async run({ context, input, loaded, reload }) {
-    const asking = { ...context, findExisting: async () => (await reload()).existing?.[0] };
-    const known = { policies: assertLoaded(loaded.policies), existing: loaded.existing?.[0] };
-    const { permission, isNew } = await requestPermission(asking, { ...known, ...input });
+    const asking = { ...context, reload: async () => readLoaded(await reload()) };
+    const known = { ...readLoaded(loaded), ...input };
+    const { permission, isNew } = await requestPermission(asking, known);
     const { nextStep, data } = answerPermission(context, permission);
     return { nextStep, data: { is_new: isNew, ...data } };
   },

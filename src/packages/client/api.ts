@@ -518,7 +518,12 @@ export interface components {
      *       "max_uses": null,
      *       "reason": "Few recipients",
      *       "priority": 0,
-     *       "is_active": true
+     *       "is_active": true,
+     *       "budget": {
+     *         "per": "day",
+     *         "requests": 100
+     *       },
+     *       "expires_at": null
      *     }
      */
     PolicyCreation: {
@@ -562,6 +567,10 @@ export interface components {
       is_active?: boolean;
       /** @description Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide. */
       review?: components['schemas']['ReviewInput'] | null;
+      /** @description How much it approves, only for the effect `approve`; null for no limit. A change of `per` or `key` restarts the count. */
+      budget?: components['schemas']['PolicyBudget'] | null;
+      /** @description From when on it does not apply, only for the effect `approve`; in the future when it is set. Null for never. */
+      expires_at?: string | null;
     };
     /** @enum {string} */
     PolicyEffect: 'approve' | 'deny' | 'review';
@@ -599,6 +608,33 @@ export interface components {
         members?: string[] | null;
         roles?: components['schemas']['MemberRole'][] | null;
       } | null;
+    };
+    /**
+     * @description How much a policy approves: requests, a sum, or both.
+     * @example {
+     *       "per": "day",
+     *       "requests": 100,
+     *       "sum": {
+     *         "key": "amount",
+     *         "max": 500
+     *       }
+     *     }
+     */
+    PolicyBudget: {
+      /**
+       * @description The time that the budget is for, in UTC; `total` for all time.
+       * @enum {string}
+       */
+      per: 'total' | 'hour' | 'day' | 'month';
+      /** @description How many requests it approves. */
+      requests?: number;
+      /** @description What may be spent together: of each approval, the granted value of the key times the granted `max_uses`. A value other than a number from 0 to 999999999.999999 with at most 6 decimals does not fit. */
+      sum?: {
+        /** @description The key of the scope. */
+        key: string;
+        /** @description The most: a number from 0 to 999999999.999999 with at most 6 decimals. */
+        max: number;
+      };
     };
     /**
      * @example {
@@ -655,7 +691,12 @@ export interface components {
      *         "max_uses": null,
      *         "reason": "Few recipients",
      *         "priority": 0,
-     *         "is_active": true
+     *         "is_active": true,
+     *         "budget": {
+     *           "per": "day",
+     *           "requests": 100
+     *         },
+     *         "expires_at": null
      *       },
      *       "days": 7
      *     }
@@ -707,6 +748,10 @@ export interface components {
       is_active?: boolean;
       /** @description Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide. */
       review?: components['schemas']['ReviewInput'] | null;
+      /** @description How much it approves, only for the effect `approve`; null for no limit. A change of `per` or `key` restarts the count. */
+      budget?: components['schemas']['PolicyBudget'] | null;
+      /** @description From when on it does not apply, only for the effect `approve`; in the future when it is set. Null for never. */
+      expires_at?: string | null;
     };
     /**
      * @description What happened: a permission was requested, approved or denied; its token was used or revoked; an undecided request or an unused token expired.
@@ -2259,7 +2304,17 @@ export interface components {
      *       "reason": "Few recipients",
      *       "priority": 0,
      *       "is_active": true,
+     *       "budget": {
+     *         "per": "day",
+     *         "requests": 100
+     *       },
+     *       "expires_at": null,
      *       "review": null,
+     *       "usage": {
+     *         "window_start": "2026-01-31T00:00:00.000Z",
+     *         "requests": 12,
+     *         "sum": 0
+     *       },
      *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
@@ -2284,6 +2339,12 @@ export interface components {
       is_active: boolean;
       /** @description Null unless the effect is `review`. */
       review: components['schemas']['ReviewRule'] | null;
+      /** @description Null for no limit. */
+      budget: components['schemas']['PolicyBudget'] | null;
+      /** @description From when on it does not apply. */
+      expires_at: string | null;
+      /** @description What it has approved in the current window; null without a budget. */
+      usage: components['schemas']['PolicyUsage'] | null;
       /**
        * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
        * @example member_01m7x1m1tre75vaz5yvpbmvt6m
@@ -2329,13 +2390,26 @@ export interface components {
         roles: components['schemas']['MemberRole'][] | null;
       } | null;
     };
+    PolicyUsage: {
+      /**
+       * Format: date-time
+       * @description When the current hour, day or month began; with `per: total`, when the count began.
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      window_start: string;
+      /** @description The requests that it approved since. */
+      requests: number;
+      /** @description Their sum; 0 if the budget has none. */
+      sum: number;
+    };
     /**
      * @example {
      *       "decision": "approve",
      *       "policy_id": "policy_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "matched": [
      *         "policy_01m7x1m1tre75vaz5yvpbmvt6m"
-     *       ]
+     *       ],
+     *       "exhausted": []
      *     }
      */
     Simulation: {
@@ -2345,6 +2419,8 @@ export interface components {
       policy_id: string | null;
       /** @description Every policy that applies; the first one decides. */
       matched: string[];
+      /** @description The policies that do not apply only because they have expired, or have no room in their budget for one use of this. */
+      exhausted: string[];
       /** @description How many people may approve; the agent's owner counts only with `allow_self`. Only for the decision `review`. */
       reviewers?: number;
       /** @description How many of them have to approve. Present as `reviewers` is. */
@@ -2353,6 +2429,7 @@ export interface components {
     /**
      * @example {
      *       "requests": 3,
+     *       "budget_ignored": true,
      *       "approve": 2,
      *       "deny": 0,
      *       "review": 0,
@@ -2371,6 +2448,11 @@ export interface components {
     Replay: {
       /** @description The requests that were evaluated: the newest 2,000 of that time. */
       requests: number;
+      /**
+       * @description Present where the policy has a budget: each request is evaluated as if there were room for it.
+       * @constant
+       */
+      budget_ignored?: true;
       /** @description Requests that the policy would approve. */
       approve: number;
       /** @description Requests that the policy would deny. */
@@ -3808,6 +3890,7 @@ export type TokenIntrospection = components['schemas']['TokenIntrospection'];
 export type PolicyCreation = components['schemas']['PolicyCreation'];
 export type PolicyEffect = components['schemas']['PolicyEffect'];
 export type ReviewInput = components['schemas']['ReviewInput'];
+export type PolicyBudget = components['schemas']['PolicyBudget'];
 export type PolicySimulation = components['schemas']['PolicySimulation'];
 export type PolicyReplay = components['schemas']['PolicyReplay'];
 export type PolicyUpdate = components['schemas']['PolicyUpdate'];
@@ -3863,6 +3946,7 @@ export type ServerMetadata = components['schemas']['ServerMetadata'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyCondition = components['schemas']['PolicyCondition'];
 export type ReviewRule = components['schemas']['ReviewRule'];
+export type PolicyUsage = components['schemas']['PolicyUsage'];
 export type Simulation = components['schemas']['Simulation'];
 export type Replay = components['schemas']['Replay'];
 export type AuditEntry = components['schemas']['AuditEntry'];

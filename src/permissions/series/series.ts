@@ -124,13 +124,14 @@ export function isLiveSeriesOf(account: number, permission: Id<'perm'>, now: num
   )`;
 }
 
-/** Selects the live series of an agent that approve an action on a resource. */
+/** Selects the live series of an agent for an action on a resource; null unless both are texts. */
 export function selectLiveSeries(
   reader: Reader,
   { account, agent }: { account: SQL<number>; agent: SQL<number> },
-  { action, resource }: { action: string; resource: string },
+  { action, resource }: { action: unknown; resource: unknown },
   now: number,
 ) {
+  if (typeof action !== 'string' || typeof resource !== 'string') return null;
   return reader
     .select()
     .from(series)

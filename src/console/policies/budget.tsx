@@ -1,0 +1,150 @@
+import type { Child } from 'hono/jsx';
+import type { Policy } from '../../policies/policy';
+import { usePage } from '../frame/page-context';
+import { Section } from '../parts/blocks';
+import { FieldFault, SelectField, TextField, useRefusal } from '../parts/form';
+import { Badge, Code, joinElements, Time } from '../parts/inline';
+import { onOrOff, pluralOf } from '../parts/words';
+import type { PolicyValues, ShownPolicy } from './values';
+
+type Budget = NonNullable<Policy['budget']>;
+
+const PERIODS = [
+  ['', 'No budget'],
+  ['total', 'In all'],
+  ['hour', 'Each hour'],
+  ['day', 'Each day'],
+  ['month', 'Each month'],
+] as const;
+
+/** The fields of how much a policy approves, and until when. */
+export function BudgetFields({ values }: { values: PolicyValues }) {
+  return (
+    <Section name="budget" title="How much it approves" class="card only-approve">
+      <p class="hint">
+        For all agents together. Beyond it the policy does not apply: the next one does, or people
+        decide. Hours, days and months are those of UTC.{' '}
+        <span class="if-plain">Used only if the effect is to approve.</span>
+      </p>
+      <FieldFault text={useRefusal()?.faults.get('budget')} />
+      <div class="fields">
+        <SelectField
+          label="Budget"
+          name="budget_per"
+          value={values.budget_per}
+          options={PERIODS}
+          path="budget.per"
+        />
+        <TextField
+          label="Requests"
+          name="budget_requests"
+          type="number"
+          value={values.budget_requests}
+          hint="At most. Empty: any number."
+          path="budget.requests"
+        />
+        <TextField
+          label="Sum of the limit"
+          name="budget_key"
+          value={values.budget_key}
+          placeholder="amount"
+          hint="Times the uses granted. Empty: no sum."
+          path="budget.sum.key"
+        />
+        <TextField
+          label="Sum"
+          name="budget_max"
+          value={values.budget_max}
+          placeholder="500"
+          hint="At most. A request without a number there goes to people."
+          path="budget.sum.max"
+        />
+        <TextField
+          label="Expires (UTC)"
+          name="expires_at"
+          type="datetime-local"
+          step="any"
+          value={values.expires_at}
+          hint="Empty: never."
+        />
+      </div>
+    </Section>
+  );
+}
+
+const EACH = { total: 'In all', hour: 'Each hour', day: 'Each day', month: 'Each month' };
+
+/** The budget of a policy and when it expires, as sentences. */
+export function BudgetSentence({
+  policy: { budget, expires_at: expiresAt },
+}: {
+  policy: Pick<ShownPolicy, 'budget' | 'expires_at'>;
+}) {
+  const { now } = usePage();
+  const isOver = expiresAt !== null && Date.parse(expiresAt) <= now;
+  return (
+    <>
+      {budget && (
+        <>
+          {' '}
+          {EACH[budget.per]}
+          {budget.per !== 'total' && ' (UTC)'} at most {joinElements(limitsOf(budget), ' and ')}.
+        </>
+      )}
+      {expiresAt !== null && (
+        <>
+          {' '}
+          It {isOver ? 'expired' : 'expires'} on <Time at={expiresAt} />.
+        </>
+      )}
+    </>
+  );
+}
+
+function limitsOf({ requests, sum }: Budget): Child[] {
+  const limits: Child[] = [];
+  if (requests !== undefined) limits.push(`${requests} ${pluralOf(requests, 'request')}`);
+  if (sum) limits.push([`${sum.max} of `, <Code text={sum.key} />, ' together']);
+  return limits;
+}
+
+const SINCE = { hour: 'This hour', day: 'Today (UTC)', month: 'This month' };
+
+/** How much of the budget of a policy is used in the current window; nothing without a budget. */
+export function BudgetUsage({ policy: { budget, usage } }: { policy: Policy }) {
+  if (!budget || !usage) return null;
+  const { requests, sum } = budget;
+  const used: Child[] = [];
+  used.push(`${usage.requests}${requests === undefined ? '' : ` of ${requests}`} approved`);
+  if (sum) used.push([`${usage.sum} of ${sum.max} `, <Code text={sum.key} />]);
+  return (
+    <p class="soft usage">
+      {budget.per === 'total' ? ['Since ', <Time at={usage.window_start} />] : SINCE[budget.per]}:{' '}
+      {joinElements(used, ', ')}.
+    </p>
+  );
+}
+
+/**
+ * Whether a policy is on: not where it has expired, or where the budget of its current window is
+ * used up.
+ */
+export function PolicyState({ policy }: { policy: Policy }) {
+  const { now } = usePage();
+  return <Badge state={stateOf(policy, now)} />;
+}
+
+function stateOf(policy: Policy, now: number): 'on' | 'off' | 'expired' | 'exhausted' {
+  const { is_active: isActive, expires_at: expiresAt } = policy;
+  if (!isActive) return onOrOff(false);
+  if (expiresAt !== null && Date.parse(expiresAt) <= now) return 'expired';
+  if (isUsedUp(policy)) return 'exhausted';
+  return 'on';
+}
+
+function isUsedUp({ budget, usage }: Policy): boolean {
+  if (!budget || !usage) return false;
+  const { requests, sum } = budget;
+  if (requests !== undefined && usage.requests >= requests) return true;
+  return sum !== undefined && usage.sum >= sum.max;
+}

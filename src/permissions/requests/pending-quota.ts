@@ -1,0 +1,40 @@
+import { sql } from 'drizzle-orm';
+import { pendingPermissions } from '../../db/schema';
+import { Problem } from '../../errors';
+import type { Guard } from '../../ledger/guard';
+import type { EntrySubject } from '../draft-entry';
+
+/** Maximum number of pending requests of an account. */
+export const MAX_PENDING_REQUESTS = 10_000;
+/**
+ * Maximum number of pending requests of one agent, so that no agent uses up the account's quota.
+ */
+export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
+
+/** The agent or the account has the maximum number of pending requests. Nothing was written. */
+export class PendingQuotaFull extends Problem {
+  constructor() {
+    super(
+      'conflict',
+      `The agent has ${MAX_PENDING_REQUESTS_OF_AGENT} pending requests, or the account ${MAX_PENDING_REQUESTS}: the maximum. Decide some, or ` +
+        'wait until they expire.',
+    );
+  }
+}
+
+/** The guard of a request that waits: neither its agent nor the account has too many. */
+export function pendingQuotaGuard({ agent, account }: EntrySubject): Guard {
+  const ofAccount = sql`coalesce((
+    select count from ${pendingPermissions} where account = ${account}
+  ), 0)`;
+  // Reads no more rows than the quota has places.
+  const isFullForAgent = sql`exists (
+    select 1 from permissions indexed by permissions_pending_by_agent
+    where agent = ${agent} and status = 0 limit 1 offset ${MAX_PENDING_REQUESTS_OF_AGENT - 1}
+  )`;
+  return {
+    name: 'pending_requests_below_quota',
+    holds: sql`${ofAccount} < ${MAX_PENDING_REQUESTS} and not ${isFullForAgent}`,
+    otherwise: new PendingQuotaFull(),
+  };
+}

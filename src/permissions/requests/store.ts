@@ -1,0 +1,140 @@
+import { sql } from 'drizzle-orm';
+import { permissionContents, permissions, reviews } from '../../db/schema';
+import type { AgentContext } from '../../http/context';
+import { appendedSequence } from '../../ledger/append';
+import { CredentialEnded } from '../../ledger/authority';
+import { SECOND } from '../../lib/time';
+import { contentsRow, presentSent } from '../contents';
+import { digestDetails, draftPermissionEntry } from '../draft-entry';
+import {
+  type Permission,
+  type PermissionRow,
+  presentPermission,
+  type ReviewedPermission,
+} from '../permission';
+import { withRequestMac } from '../reviews/genuine';
+import type { Review, ReviewState } from '../reviews/review';
+import { reviewRow, shortOfReviewersSql } from '../reviews/start-review';
+import { signActiveTokens } from '../tokens/sign-active-tokens';
+import { pendingQuotaGuard } from './pending-quota';
+import type { DraftRequest } from './permission-request';
+import type { Ruling } from './ruling';
+
+/**
+ * Stores a new request with its ruling and their entries, in one transaction.
+ * @returns the permission as the agent sees it
+ * @throws RulingOutdated if the ruling's guard does not hold; PendingQuotaFull; ConstraintError of
+ *   the external id; CredentialEnded; nothing was written
+ */
+export async function storeRequest(
+  context: AgentContext,
+  draft: DraftRequest,
+  ruling: Ruling,
+): Promise<Permission> {
+  const { principal, reader, runtime, ledger } = context;
+  const { subject, input } = draft;
+  const { review, entry, guard, count } = ruling;
+  const row = await draftRow(context, draft, ruling);
+  const now = runtime.now();
+  const tokens = await signActiveTokens(context, [row], now);
+  const permission = {
+    ...presentPermission(row, now, principal, tokens.get(row.id)),
+    ...presentSent(input),
+  };
+  const shownReview = review && completeReviewSql(row, review, permission.review);
+  const contents = contentsRow(subject, input);
+  const { review: _, ...columnsOfRow } = row;
+  const request = draftRequestEntry(context, draft, ruling);
+  const committed = await ledger.commit({
+    guards: [
+      ...(guard ? [guard] : []),
+      ...(row.status === 'pending' ? [pendingQuotaGuard(subject)] : []),
+    ],
+    changes: (write) => [
+      write
+        .insert(permissions)
+        .values({ ...columnsOfRow, lastEntry: appendedSequence(subject.account) }),
+      ...(contents ? [write.insert(permissionContents).values(contents)] : []),
+      ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
+      ...(count ? [count(write)] : []),
+    ],
+    reads: shownReview
+      ? [reader.select({ review: shownReview.as('review') }).from(sql`(select 1)`)]
+      : [],
+    entries: entry ? [request, entry] : [request],
+    answer: {
+      value: permission,
+      subject: principal.agent.id,
+      ...(shownReview && { computed: { review: shownReview } }),
+    },
+  });
+  // The agent or the account was deleted after the credential was checked.
+  if (!committed) throw new CredentialEnded();
+  if (!shownReview) return permission;
+  const [stored] = committed.at(-1) as [{ review: Review }];
+  return { ...permission, ...stored };
+}
+
+/** Makes the permission of a new request. */
+async function draftRow(
+  context: AgentContext,
+  { subject, input, act }: DraftRequest,
+  { review, columns }: Ruling,
+): Promise<ReviewedPermission> {
+  const now = context.runtime.now();
+  return await withRequestMac(context, {
+    ...UNDECIDED,
+    review: review ?? null,
+    ...subject,
+    ...act,
+    agentId: context.principal.agent.id,
+    agentIsActive: true,
+    scope: input.scope,
+    reason: input.reason || null,
+    tokenTtl: input.token_ttl,
+    maxUses: input.max_uses,
+    series: input.series ?? null,
+    expiresAt: now + input.expires_in * SECOND,
+    createdAt: now,
+    updatedAt: now,
+    ...columns,
+  });
+}
+
+const UNDECIDED = {
+  eraseAt: null,
+  grantedScope: null,
+  grantedSeries: null,
+  decidedBy: null,
+  decidedAt: null,
+  decisionReason: null,
+  policyId: null,
+  tokenStatus: null,
+  tokenMaxUses: null,
+  tokenUses: null,
+  tokenIssuedAt: null,
+  tokenExpiresAt: null,
+  tokenKeyId: null,
+} as const;
+
+function draftRequestEntry(
+  context: AgentContext,
+  { subject, input, act }: DraftRequest,
+  { review }: Ruling,
+) {
+  return draftPermissionEntry(context, subject, 'request', {
+    scope: input.scope,
+    ...digestDetails(act),
+    ...(review && { review: review.rule, review_policy_id: review.policyId }),
+  });
+}
+
+/**
+ * The review of a new permission as the API shows it, with whether it is short of reviewers, as the
+ * SQL of JSON.
+ */
+function completeReviewSql(row: PermissionRow, review: ReviewState, shown: Permission['review']) {
+  const isShort = shortOfReviewersSql(row, review);
+  const completed = sql<Review>`json_set(${JSON.stringify(shown)}, '$.short_of_reviewers', ${isShort})`;
+  return completed.mapWith((text: string): Review => JSON.parse(text));
+}
