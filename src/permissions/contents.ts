@@ -80,12 +80,12 @@ export async function describeAct({ input, input_digest, preview, external_id }:
 export interface ShownContents {
   input: Json;
   preview: Preview | null;
-  series_usage: SeriesUsage | null;
+  series_usage?: SeriesUsage;
 }
 
 /** Shows the input and preview that a request sent. */
 export function presentSent({ input = null, preview }: SentAct): ShownContents {
-  return { input, preview: preview ?? null, series_usage: null };
+  return { input, preview: preview ?? null };
 }
 
 /** Returns the row for the input and preview of a permission; null if it has neither. */
@@ -131,7 +131,7 @@ export function presentContents(row: PermissionWithContents): ShownContents {
   return {
     input: readStored<Json>(input),
     preview: readStored<Preview>(preview),
-    series_usage: seriesUsage,
+    ...(seriesUsage && { series_usage: seriesUsage }),
   };
 }
 

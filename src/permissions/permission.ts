@@ -150,8 +150,9 @@ export const Permission = lazy(() =>
       preview: Preview().nullable().optional().meta({
         description: 'What the agent wrote for the person who decides. Present as `input` is.',
       }),
-      series_usage: SeriesUsage().nullable().optional().meta({
-        description: 'How far the given series is; null if none was given. Present as `input` is.',
+      series_usage: SeriesUsage().optional().meta({
+        description:
+          'How far the given series is; absent if none was given. Only in the answers that create or get one permission.',
       }),
     })
     .meta({
@@ -259,7 +260,11 @@ export function presentPermission(
     granted_series: row.grantedSeries,
     review:
       row.review &&
-      presentReview(row.review, { isPending: status === 'pending', toAgent: kind === 'agent' }),
+      presentReview(row.review, {
+        isPending: status === 'pending',
+        asksSeries: row.series !== null,
+        toAgent: kind === 'agent',
+      }),
   };
 }
 

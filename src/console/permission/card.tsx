@@ -192,7 +192,7 @@ export async function sendCard(
             )}
             {!isPending && (
               <Outcome
-                permission={{ ...permission, series_usage }}
+                permission={{ ...permission, ...(series_usage && { series_usage }) }}
                 refusal={refused?.refusal}
                 next={next || undefined}
               />

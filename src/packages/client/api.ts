@@ -1862,8 +1862,8 @@ export interface components {
       input?: unknown;
       /** @description What the agent wrote for the person who decides. Present as `input` is. */
       preview?: components['schemas']['Preview'] | null;
-      /** @description How far the given series is; null if none was given. Present as `input` is. */
-      series_usage?: components['schemas']['SeriesUsage'] | null;
+      /** @description How far the given series is; absent if none was given. Only in the answers that create or get one permission. */
+      series_usage?: components['schemas']['SeriesUsage'];
     };
     /** @description The token of an approved permission. */
     TokenSummary: {
@@ -1917,8 +1917,7 @@ export interface components {
      *           "max_recipients": 10
      *         },
      *         "token_ttl": 900,
-     *         "max_uses": 1,
-     *         "series": null
+     *         "max_uses": 1
      *       },
      *       "escalated_at": null,
      *       "votes": []
@@ -1942,7 +1941,8 @@ export interface components {
         };
         token_ttl: number;
         max_uses: number;
-        series: components['schemas']['Series'] | null;
+        /** @description Absent if the agent asked for none. */
+        series?: components['schemas']['Series'] | null;
       };
       escalated_at?: string | null;
       votes?: components['schemas']['ReviewVote'][];
@@ -2561,12 +2561,6 @@ export interface components {
       review?: components['schemas']['ReviewRule'];
       /** @description The votes of the review, the oldest first; also the decision itself if it is signed. */
       votes?: components['schemas']['EntryVote'][];
-      /** @description The series that approved the request: the first permission of it, and the members who gave it. */
-      series?: {
-        /** @example perm_01m7x1m1tre75vaz5yvpbmvt6m */
-        permission_id: string;
-        given_by: string[];
-      };
       /**
        * @description The policy that sent the request to reviewers; in its entry and in that of its end.
        * @example policy_01m7x1m1tre75vaz5yvpbmvt6m

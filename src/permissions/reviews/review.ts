@@ -124,7 +124,10 @@ export const Review = lazy(() => {
           scope: objectField,
           token_ttl: countField,
           max_uses: countField,
-          series: Series().nullable(),
+          series: Series()
+            .nullable()
+            .optional()
+            .meta({ description: 'Absent if the agent asked for none.' }),
         })
         .optional()
         .meta({
@@ -148,7 +151,7 @@ export const Review = lazy(() => {
           roles: ['approver'],
           passkey: false,
           allow_self: false,
-          proposal: { scope: EXAMPLE.narrowedScope, token_ttl: 900, max_uses: 1, series: null },
+          proposal: { scope: EXAMPLE.narrowedScope, token_ttl: 900, max_uses: 1 },
           escalated_at: null,
           votes: [],
         },
@@ -161,11 +164,12 @@ export type Review = LazyOutput<typeof Review>;
 /**
  * Shows the review of a permission.
  * @param isPending whether the permission waits for votes
+ * @param asksSeries whether the agent asked for a series
  * @param toAgent whether it is shown to the agent, who sees no reviewers and votes
  */
 export function presentReview(
   review: ReviewState,
-  { isPending, toAgent }: { isPending: boolean; toAgent: boolean },
+  { isPending, asksSeries, toAgent }: { isPending: boolean; asksSeries: boolean; toAgent: boolean },
 ): Review {
   const { policyId, rule, proposal, escalatesAt, escalatedAt, reviewers, votes } = review;
   const shared = {
@@ -185,7 +189,7 @@ export function presentReview(
       scope: proposal.scope,
       token_ttl: proposal.tokenTtl,
       max_uses: proposal.maxUses,
-      series: proposal.series,
+      ...(asksSeries && { series: proposal.series }),
     },
     escalated_at: formatTimeOrNull(escalatedAt),
     votes: votes.map((vote) => ({ ...presentVote(vote), name: vote.name, scope: vote.scope })),
