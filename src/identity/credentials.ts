@@ -12,6 +12,7 @@ import {
 } from 'drizzle-orm';
 import { aliased, codeOf } from '../db/columns';
 import { type Database, prepareQuery, type Query, type Reader } from '../db/database';
+import { setTemplate } from '../db/prepare-by-account';
 import {
   accounts,
   agentKeys,
@@ -161,6 +162,25 @@ export interface CallerSql {
 
 /** The caller whose credential has one of these hashes. */
 export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): CallerSql {
+  const names = hashes.map((_, i) => `hash${i}`);
+  const form = `${kind} ${hashes.length}`;
+  const template =
+    accountTemplates.get(form) ??
+    callerBy(
+      kind,
+      names.map((name) => sql.placeholder(name)),
+    ).account;
+  accountTemplates.set(form, template);
+  const caller = callerBy(kind, hashes);
+  const values = Object.fromEntries(names.map((name, i) => [name, hashes[i]]));
+  setTemplate(caller.account, { account: template, values });
+  return caller;
+}
+
+/** The account of {@link callerByHashes}, by the kind and the number of hashes. */
+const accountTemplates = new Map<string, SQL<number>>();
+
+function callerBy(kind: 'user' | 'agent', hashes: (Uint8Array | Placeholder)[]): CallerSql {
   if (kind === 'agent') {
     const find = (column: Column) => sql`(select ${column} from ${agentKeys}
       join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;

@@ -2,6 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { isAgentOfPermission, isContentsOfPermission } from '../db/permission-joins';
+import { prepareByAccount } from '../db/prepare-by-account';
 import { agents, permissionContents, permissions } from '../db/schema';
 import { invalidRequest } from '../errors';
 import type { RequestContext } from '../http/context';
@@ -12,6 +13,8 @@ import { parseId } from '../lib/typeid';
 import { DIGEST, DIGEST_LENGTH, digestOf } from './digest';
 import {
   isPermissionWithId,
+  NOW,
+  PERMISSION_ID,
   type PermissionRow,
   type ReviewedPermission,
   reviewedColumns,
@@ -135,14 +138,13 @@ export function presentContents(row: PermissionWithContents): ShownContents {
   };
 }
 
-function selectWithContents(reader: Reader, now: number) {
-  return reader
-    .select({
-      ...reviewedColumns(now),
-      input: permissionContents.input,
-      preview: permissionContents.preview,
-      seriesUsage: seriesUsageColumn(now),
-    })
+function selectWithContents(select: Reader['select'], now: number | SQL) {
+  return select({
+    ...reviewedColumns(now),
+    input: permissionContents.input,
+    preview: permissionContents.preview,
+    seriesUsage: seriesUsageColumn(now),
+  })
     .from(permissions)
     .innerJoin(agents, isAgentOfPermission)
     .leftJoin(permissionContents, isContentsOfPermission);
@@ -151,25 +153,24 @@ function selectWithContents(reader: Reader, now: number) {
 /** Preloads the permission in the path, with its contents. */
 export async function preloadPermissionWithContents(
   c: RequestContext,
-  reader: Reader,
+  _: Reader,
   account: SQL<number>,
 ) {
   return {
-    permission: findPermissionWithContents(reader, account, c.req.param('id'), c.var.runtime.now()),
+    permission: findPermissionWithContents(account, c.req.param('id'), c.var.runtime.now()),
   };
 }
 
 /** Selects a permission of an account, with its contents; null for a malformed id. */
-export function findPermissionWithContents(
-  reader: Reader,
-  account: SQL<number>,
-  id: unknown,
-  now: number,
-) {
+export function findPermissionWithContents(account: SQL<number>, id: unknown, now: number) {
   const known = typeof id === 'string' && parseId('perm', id);
   if (!known) return null;
-  return selectWithContents(reader, now).where(isPermissionWithId(account, known));
+  return selectPermissionWithContents(account, { id: known, now });
 }
+
+const selectPermissionWithContents = prepareByAccount((select, account) =>
+  selectWithContents(select, NOW).where(isPermissionWithId(account, PERMISSION_ID)),
+);
 
 /** Selects the permission that an agent requested under an external id, with its contents. */
 export function findByExternalId(
@@ -182,7 +183,7 @@ export function findByExternalId(
     select named.id from permissions as named indexed by permissions_by_external_id
     where named.account = ${account} and named.external_id = ${externalId} and named.agent = ${agent}
   )`;
-  return selectWithContents(reader, now).where(
+  return selectWithContents(reader.select, now).where(
     and(eq(permissions.account, account), sql`${permissions.id} = ${id}`),
   );
 }

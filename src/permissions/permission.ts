@@ -1,8 +1,9 @@
-import { and, eq, getTableColumns, type InferSelectModel, type SQL } from 'drizzle-orm';
+import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
 import { isAgentOfPermission } from '../db/permission-joins';
+import { prepareByAccount } from '../db/prepare-by-account';
 import { agents, PERMISSION_STATUSES, permissions, TOKEN_STATUSES } from '../db/schema';
 import { notFound, Problem } from '../errors';
 import type { Context, Principal, RequestContext } from '../http/context';
@@ -286,7 +287,7 @@ export const permissionColumns = {
 };
 
 /** The columns of a {@link ReviewedPermission}, with the review as it is at a time. */
-export function reviewedColumns(now: number) {
+export function reviewedColumns(now: number | SQL) {
   return { ...permissionColumns, review: reviewColumn(now) };
 }
 
@@ -294,38 +295,45 @@ export function reviewedColumns(now: number) {
  * Selects a permission of an account, without its review. Finds nothing if its agent has been
  * deleted.
  */
-export function findPermission(reader: Reader, account: number | SQL<number>, id: Id<'perm'>) {
-  return reader
-    .select(permissionColumns)
-    .from(permissions)
-    .innerJoin(agents, isAgentOfPermission)
-    .where(isPermissionWithId(account, id));
+export function findPermission(account: SQL<number>, id: Id<'perm'>) {
+  return selectPermission(account, { id });
 }
 
+const selectPermission = prepareByAccount((select, account) =>
+  select(permissionColumns)
+    .from(permissions)
+    .innerJoin(agents, isAgentOfPermission)
+    .where(isPermissionWithId(account, PERMISSION_ID)),
+);
+
 /** The condition that finds a permission of an account. */
-export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>) {
+export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'> | SQL) {
   return and(eq(permissions.account, account), eq(permissions.id, id));
 }
 
+/** The placeholder `id` of a prepared query, for the id of a permission. */
+export const PERMISSION_ID = sql`${sql.param(sql.placeholder('id'), permissions.id)}`;
+
+/** The placeholder `now` of a prepared query. */
+export const NOW = sql`${sql.placeholder('now')}`;
+
 /** Preloads the permission in the path. */
-export async function preloadPermission(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadPermission(c: RequestContext, _: Reader, account: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
-  return { permission: id && findReviewedPermission(reader, account, id, c.var.runtime.now()) };
+  return { permission: id && findReviewedPermission(account, id, c.var.runtime.now()) };
 }
 
 /** Selects a permission of an account with its review as it is at a time. */
-export function findReviewedPermission(
-  reader: Reader,
-  account: SQL<number>,
-  id: Id<'perm'>,
-  now: number,
-) {
-  return reader
-    .select(reviewedColumns(now))
+export function findReviewedPermission(account: SQL<number>, id: Id<'perm'>, now: number) {
+  return selectReviewed(account, { id, now });
+}
+
+const selectReviewed = prepareByAccount((select, account) =>
+  select(reviewedColumns(NOW))
     .from(permissions)
     .innerJoin(agents, isAgentOfPermission)
-    .where(isPermissionWithId(account, id));
-}
+    .where(isPermissionWithId(account, PERMISSION_ID)),
+);
 
 /**
  * The loaded permission; null if there is none, or if it belongs to another agent than the one that

@@ -60,7 +60,7 @@ export async function preloadReceipt(c: RequestContext, reader: Reader, account:
   const now = c.var.runtime.now();
   const id = parseId('perm', c.req.param('id') ?? '');
   return {
-    permission: findPermissionWithContents(reader, account, id, now),
+    permission: findPermissionWithContents(account, id, now),
     ...(id && selectEntries(reader, account, id, now)),
     tree: selectTree(reader, account),
   };

@@ -38,17 +38,20 @@ export function findExceptions(facts: PeriodFacts): ReportException[] {
 }
 
 function findUnrestrictedPolicies({ configuration, decisionsBy }: PeriodFacts): ReportException[] {
-  return configuration.policies.flatMap(({ id, name, effect, isActive, isUnrestricted }) => {
-    const decisions = decisionsBy(id);
-    if (effect !== 'approve' || !isUnrestricted || (!isActive && decisions.entries === 0))
-      return [];
-    const inactive = isActive ? '' : ' It is inactive now.';
-    const text =
-      `The policy ${quoteName(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
-      `another one denies. It took ${formatCount(decisions.entries, 'decision')} in the period. It is shown as it stood when the report ` +
-      `was made.${inactive}`;
-    return [{ kind: 'policy_approves_everything', severity: 'high', text, ...decisions }];
-  });
+  return configuration.policies.flatMap(
+    ({ id, name, effect, isActive, isUnrestricted, budget }) => {
+      const decisions = decisionsBy(id);
+      if (effect !== 'approve' || !isUnrestricted || (!isActive && decisions.entries === 0))
+        return [];
+      const limited = budget === null ? '' : ' It does so within a budget only.';
+      const inactive = isActive ? '' : ' It is inactive now.';
+      const text =
+        `The policy ${quoteName(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
+        `another one denies.${limited} It took ${formatCount(decisions.entries, 'decision')} in the period. It is shown as it stood when the report ` +
+        `was made.${inactive}`;
+      return [{ kind: 'policy_approves_everything', severity: 'high', text, ...decisions }];
+    },
+  );
 }
 
 /** Finds policies that may have decided by other rules than those they have now. */

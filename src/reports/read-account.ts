@@ -27,10 +27,10 @@ export type RegisteredAgent = Pick<
   keyCreatedAt: number | null;
 };
 
-/** A policy as it is now. */
+/** A policy as it is now. One that has expired is inactive. */
 type CurrentPolicy = Pick<
   typeof policies.$inferSelect,
-  'id' | 'name' | 'effect' | 'isActive' | 'review'
+  'id' | 'name' | 'effect' | 'isActive' | 'review' | 'budget'
 > & {
   /** Whether it is for all agents, actions and resources, without conditions. */
   isUnrestricted: boolean;
@@ -77,8 +77,9 @@ export async function readConfiguration(
       id: policy.id,
       name: policy.name,
       effect: policy.effect,
-      isActive: policy.isActive,
+      isActive: policy.isActive && (policy.expiresAt ?? Infinity) > file.createdAt,
       review: policy.review,
+      budget: policy.budget,
       changedAt: policy.updatedAt > policy.createdAt ? policy.updatedAt : 0,
       isUnrestricted: isUnrestricted(policy),
     })),

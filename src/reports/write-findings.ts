@@ -37,6 +37,7 @@ function describeDesign(facts: PeriodFacts) {
   const rules = withEffect('review').flatMap(({ review }) => review ?? []);
   const owned = agents.filter(({ owner }) => owner !== null).length;
   const unrestricted = approving.filter(({ isUnrestricted }) => isUnrestricted).length;
+  const limited = approving.filter(({ budget }) => budget !== null).length;
   const denying = withEffect('deny').length;
   const bySeveral = rules.filter(({ approvals }) => approvals > 1).length;
   const withPasskeys = rules.filter(({ passkey }) => passkey).length;
@@ -60,7 +61,8 @@ function describeDesign(facts: PeriodFacts) {
     policies: finding(
       prose`${countIs(active.length, 'policy', 'policies')} active: ${approving.length} that can approve, ` +
         prose`${denying} that deny, ${rules.length} that send requests to reviewers. ${unrestricted} of the first are ` +
-        'for every request. Any denial that applies wins; else the policy with the highest priority, and at the same priority a review ' +
+        prose`for every request, ${limited} approve within a budget only. ` +
+        'Any denial that applies wins; else the policy with the highest priority, and at the same priority a review ' +
         'before an approval. A request to which no policy applies waits for one decision by anybody who may decide.',
     ),
     reviewPolicies: finding(

@@ -7,6 +7,8 @@ import type { Report } from './report.ts';
 
 const MAX_WRITTEN = 28;
 const MAX_WRITTEN_WITH_KEYS = 37;
+/** What a budget adds to an approval that it counts. */
+const MAX_WRITTEN_BY_BUDGET = 1;
 const MAX_DOLLARS = 30;
 
 /** List prices of Workers and D1, in dollars a million. */
@@ -47,6 +49,7 @@ export async function measureCycle(report: Report, state: string): Promise<void>
       sum(withKeys, 'written'),
       'the same with idempotency keys',
     );
+    await measureBudget(report, user, agent);
     const milliseconds = await measureCpu(service.pid, () => runCycle(user, agent));
     const dollars =
       written * PRICES.written +
@@ -60,6 +63,33 @@ export async function measureCycle(report: Report, state: string): Promise<void>
   } finally {
     await service.stop();
   }
+}
+
+/** Measures a request that a policy approves, without a budget, with one, and without room. */
+async function measureBudget(report: Report, user: Client, agent: Client): Promise<void> {
+  const asked = { action: 'refund.send', resource: 'order:1', scope: { amount: 10 } };
+  const policy = { name: 'Refunds', effect: 'approve', actions: ['refund.*'], resources: ['*'] };
+  const { body } = await user.expect<{ id: string }>(201, 'POST', '/v1/policies', policy);
+  const ask = async (name: string, status: string) => {
+    const answer = await agent.expect<Permission & { status: string }>(
+      201,
+      'POST',
+      '/v1/permissions',
+      asked,
+    );
+    if (answer.body.status !== status) throw new Error(`the request is ${answer.body.status}`);
+    showStatements(report, name, answer);
+    return answer.cost;
+  };
+  const plain = await ask('ask, approved by a policy', 'approved');
+  const budget = { per: 'day', requests: 2, sum: { key: 'amount', max: 20 } };
+  await user.expect(200, 'PUT', `/v1/policies/${body.id}`, { budget });
+  const counted = await ask('the same, within a budget', 'approved');
+  await ask('the same again', 'approved');
+  await ask('the same, without room', 'pending');
+  const more = counted.written - plain.written;
+  report.atMost(MAX_WRITTEN_BY_BUDGET, more, 'rows more for an approval that a budget counts');
+  await user.expect(204, 'DELETE', `/v1/policies/${body.id}`);
 }
 
 async function runCycle(

@@ -162,13 +162,15 @@ async function countJobs(): Promise<Response> {
 async function judge(_env: Env, request: Request): Promise<Response> {
   const { policies, asked, evaluations } = (await request.json()) as {
     policies: Policy[];
-    asked: Omit<EvaluatedRequest, 'agentId'>;
+    asked: Pick<EvaluatedRequest, 'action' | 'resource' | 'scope'>;
     evaluations: number;
   };
   const rows = policies.map(
-    (policy) => ({ ...policy, isActive: true, agentIds: null }) as unknown as PolicyRow,
+    (policy) =>
+      ({ ...policy, isActive: true, agentIds: null, expiresAt: null }) as unknown as PolicyRow,
   );
-  for (let at = 0; at < evaluations; at++) evaluatePolicies(rows, { ...asked, agentId: null });
+  const evaluated = { ...asked, agentId: null, maxUses: 1 };
+  for (let at = 0; at < evaluations; at++) evaluatePolicies(rows, evaluated, Date.now());
   return Response.json({ evaluations });
 }
 

@@ -171,6 +171,7 @@ it('the guide webhooks lists the delays between the attempts of a webhook', () =
 
 it('the guide API lists the limits', () => {
   const { free, pro, team, enterprise } = RETENTION_DAYS;
+  const budget = schemas.PolicyBudget?.properties;
   expect(tableOf(api, 'Limits')).toEqual([
     ['agents of an account', number(MAX_AGENTS)],
     ['members of an account, without removed ones', number(MAX_MEMBERS)],
@@ -206,6 +207,8 @@ it('the guide API lists the limits', () => {
     ['`actions` of a policy', patternLimit(field('PolicyCreation', 'actions'))],
     ['`resources` of a policy', patternLimit(field('PolicyCreation', 'resources'))],
     ['`conditions` of a policy', objectLimit('PolicyCreation', 'conditions')],
+    ['requests of a budget', `1 to ${number(budget.requests.maximum)}`],
+    ['sum of a budget', `below ${number(budget.sum.properties.max.exclusiveMaximum)}, 6 decimals`],
     ['`url` of a webhook', `${number(field('WebhookCreation', 'url').maxLength)} characters`],
     ['days of a compliance report', number(MAX_PERIOD_DAYS)],
     [

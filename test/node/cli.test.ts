@@ -385,6 +385,31 @@ describe('commands', () => {
     expect(shown.sent).toHaveLength(3);
   });
 
+  it('policies are shown with what is used of their budgets', async () => {
+    const policy = {
+      ...{ id: 'policy_1', name: 'Refunds', effect: 'approve', is_active: true },
+      ...{ actions: ['refund.*'], resources: ['*'], priority: 0, created_by: null },
+      budget: { per: 'day', requests: 37, sum: { key: 'amount', max: 500 } },
+      usage: { window_start: '2026-01-31T00:00:00.000Z', requests: 12, sum: 99.5 },
+      expires_at: '2026-02-01T00:00:00.000Z',
+    };
+    const simulation = {
+      ...{ decision: 'pending', policy_id: null, matched: [] },
+      exhausted: ['policy_1', 'policy_2'],
+    };
+    const answers = {
+      'GET /v1/policies': { data: [policy], has_more: false, next_cursor: null },
+      'POST /v1/policies/simulate': simulation,
+    };
+    const settings = { columns: 300, env: { NO_COLOR: '1' } };
+    const listed = await runInProcess(['policies', 'list'], answers, settings);
+    expect(listed.stdout).toContain('12 of 37 requests, 99.5 of 500 amount today');
+    expect(listed.stdout).toContain('2026-02-01T00:00:00.000Z');
+    const act = ['--action', 'refund.send', '--resource', 'order:1'];
+    const tried = await runInProcess(['policies', 'test', ...act], answers, settings);
+    expect(tried.stdout).toMatch(/Exhausted +policy_1, policy_2\n/);
+  });
+
   it('deny needs no reason', async () => {
     const answers = { [`POST /v1/permissions/${ID}/deny`]: { ...pending, status: 'denied' } };
     const bare = await runInProcess(['deny', ID], answers);

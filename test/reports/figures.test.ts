@@ -553,6 +553,21 @@ describe('the exceptions', () => {
     expect(exceptions[0].text).toContain('inactive now');
   });
 
+  it('list a policy that approves everything within a budget, or did until it expired', async () => {
+    const { account, world } = await makeAccount();
+    const limits = { budget: { per: 'day', requests: 1 }, expires_at: '2026-01-31T13:00:00Z' };
+    await makePolicy(account, { actions: ['*'], ...limits });
+    await (await account.agent()).request();
+    const textOf = async () => {
+      const report = await makeReport(account, { period: PERIOD });
+      expect(kinds(report)).toEqual(['policy_approves_everything high']);
+      return report.exceptions[0].text;
+    };
+    expect(await textOf()).toMatch(/unless another one denies\. It does so within a budget only\./);
+    world.advance(HOUR);
+    expect(await textOf()).toContain('inactive now');
+  });
+
   it('list policies that were deleted or changed after they decided', async () => {
     const { account, world } = await makeAccount();
     const [kept, changed, deleted] = [

@@ -8,7 +8,8 @@ export const simulatePolicyTool = defineTool({
   title: 'Simulate the policies',
   description:
     'Show what the active policies would decide about a request: approve, deny, review (by how many people), or pending ' +
-    'if a person has to decide. Nothing is asked or written.',
+    'if a person has to decide. exhausted lists the policies that have expired or used up their budget. Nothing is asked ' +
+    'or written.',
   annotations: { readOnlyHint: true },
   admit: (principal) => requireUser(principal, 'policies:read'),
   input: PolicySimulation,

@@ -49,11 +49,11 @@ export const useTokenTool = defineTool({
       }),
     });
   },
-  preload({ reader, account, fields }) {
+  preload({ account, fields }) {
     // The arguments are not checked yet.
     const id =
       typeof fields.permission_id === 'string' ? parseId('perm', fields.permission_id) : null;
-    return { permission: id && findPermission(reader, account, id) };
+    return { permission: id && findPermission(account, id) };
   },
   async run({ context, input: { action, resource, ...act }, loaded }) {
     const row = requirePermission(context.principal, loaded.permission?.[0]);

@@ -43,7 +43,7 @@ export function selectDecision(
 ) {
   if (!id) return { permission: null, voter: null, passkey: null, voterPasskeys: null };
   return {
-    permission: findReviewedPermission(reader, account, id, now),
+    permission: findReviewedPermission(account, id, now),
     voter: reader
       .select(voterColumns(now))
       .from(permissions)

@@ -302,7 +302,7 @@ const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pendin
  * Selects the review of the row of `permissions`, whose agent is the row of `agents`, as it is at a
  * time; null if no review policy routed it.
  */
-export function reviewColumn(now: number) {
+export function reviewColumn(now: number | SQL) {
   return sql<ReviewState | null>`(
     select json_object(
       'policyId', reviews.policy_id, 'policyUpdatedAt', reviews.policy_updated_at, 'rule', reviews.rule, 'owner', hex(reviews.owner),

@@ -63,7 +63,7 @@ function matchesRule(rule: SQL, isEscalated: SQL): SQL {
 }
 
 /** Whether the escalation of the permission's review has made more members reviewers at a time. */
-function isEscalated(now: number): SQL {
+function isEscalated(now: number | SQL): SQL {
   return sql`coalesce(reviews.escalates_at <= ${now}, 0)`;
 }
 
@@ -72,7 +72,7 @@ function isEscalated(now: number): SQL {
  * self-approval. Where several people have to approve, the member must have been active with the
  * same role since before the request.
  */
-export function isEligible(now: number): SQL {
+export function isEligible(now: number | SQL): SQL {
   return sql`(
     ${matchesRule(sql`reviews.rule`, isEscalated(now))}
     and (reviews.rule ->> 'approvals' = 1 or members.active_since < permissions.created_at)
@@ -83,7 +83,7 @@ export function isEligible(now: number): SQL {
 export const isOwner = sql`(members.id is reviews.owner or members.id is agents.owner)`;
 
 /** Whether the member may approve the permission at a time. */
-export function mayApprove(now: number): SQL {
+export function mayApprove(now: number | SQL): SQL {
   return sql`(${isEligible(now)} and (reviews.rule ->> 'allow_self' or not ${isOwner}))`;
 }
 
@@ -166,7 +166,7 @@ export function isApprovedSql(
  * How many people may approve the permission at a time, as SQL, counted up to the maximum that a
  * review can demand.
  */
-export function countReviewersSql(now: number): SQL<number> {
+export function countReviewersSql(now: number | SQL): SQL<number> {
   const rule = sql`reviews.rule`;
   return countReviewers({
     account: sql`permissions.account`,

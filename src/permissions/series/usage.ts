@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { EXAMPLE } from '../../http/examples';
 import { countField, timeField } from '../../http/response-fields';
@@ -30,7 +30,7 @@ export type SeriesUsage = LazyOutput<typeof SeriesUsage>;
  * When a series, a row of `series`, ended before it expired; NULL if it did not. The end of a series
  * whose giver has left is the giver's last change, until the sweep has recorded it.
  */
-export function earlyEndOfSeries(now: number) {
+export function earlyEndOfSeries(now: number | SQL) {
   return sql<number | null>`coalesce(series.ended_at, iif(${hasItsGivers}, null, (
     select coalesce(max(members.updated_at), ${now})
     from json_each(series.given_by) as giver cross join members
@@ -39,7 +39,7 @@ export function earlyEndOfSeries(now: number) {
 }
 
 /** When a series ended; NULL while it is live: see {@link earlyEndOfSeries}. */
-function endOfSeries(now: number) {
+function endOfSeries(now: number | SQL) {
   return sql`coalesce(
     ${earlyEndOfSeries(now)}, iif(series.expires_at <= ${now}, series.expires_at, null)
   )`;
@@ -49,7 +49,7 @@ function endOfSeries(now: number) {
  * Selects how far the series is that the approval of the row of `permissions` gave; null if it gave
  * none.
  */
-export function seriesUsageColumn(now: number) {
+export function seriesUsageColumn(now: number | SQL) {
   return sql<SeriesUsage | null>`iif(permissions.granted_series is null, null, (
     select json_object(
       'requests', series.used, 'expiresAt', series.expires_at, 'endedAt', ${endOfSeries(now)}

@@ -35,9 +35,9 @@ export const tokenTypeHint = lazy(() =>
  * validation refuses later.
  */
 export function preloadPermissionOfToken(readBody: BodyReader) {
-  return async (c: RequestContext, reader: Reader, account: SQL<number>) => {
+  return async (c: RequestContext, _: Reader, account: SQL<number>) => {
     const fields = (await readObject(c, readBody)) ?? {};
-    return selectPermissionOfToken(c.var.config, reader, account, fields);
+    return selectPermissionOfToken(c.var.config, account, fields);
   };
 }
 
@@ -47,12 +47,11 @@ export function preloadPermissionOfToken(readBody: BodyReader) {
  */
 export async function selectPermissionOfToken(
   config: Config,
-  reader: Reader,
   account: SQL<number>,
   fields: JsonObject,
 ) {
   const tokenId = await readTokenId(config, fields);
-  return { permission: tokenId && findPermission(reader, account, withPrefix('perm', tokenId)) };
+  return { permission: tokenId && findPermission(account, withPrefix('perm', tokenId)) };
 }
 
 async function readTokenId(config: Config, { token, token_id }: JsonObject) {

@@ -13,6 +13,8 @@ const COLUMNS: Column<Policy>[] = [
   { title: 'ACTIONS', value: ({ actions }) => actions.join(' ') },
   { title: 'RESOURCES', value: ({ resources }) => resources.join(' ') },
   { title: 'PRIORITY', value: ({ priority }) => priority },
+  { title: 'BUDGET', value: describeBudget },
+  { title: 'EXPIRES', value: ({ expires_at }) => expires_at },
   { title: 'CREATED BY', value: ({ created_by }) => created_by },
 ];
 
@@ -24,3 +26,15 @@ export const listPolicies = command({
   run: ({ args, session }) =>
     printFirst(session, args.limit, (limit) => session.client.listPolicies({ limit }), COLUMNS),
 });
+
+const WINDOW = { total: 'in all', hour: 'this hour', day: 'today', month: 'this month' };
+
+/** How much of its budget a policy has used, such as `12 of 100 requests today`. */
+function describeBudget({ budget, usage }: Policy): string | null {
+  if (!budget || !usage) return null;
+  const { per, requests, sum } = budget;
+  const limits: string[] = [];
+  if (requests !== undefined) limits.push(`${usage.requests} of ${requests} requests`);
+  if (sum) limits.push(`${usage.sum} of ${sum.max} ${sum.key}`);
+  return `${limits.join(', ')} ${WINDOW[per]}`;
+}

@@ -48,6 +48,7 @@ function describe(replay: Replay, session: Session): string[] {
     ['Does not apply', replay.undecided],
     ['As decided', replay.agrees],
     ['Otherwise', disagrees.length === 100 ? '100 or more' : disagrees.length],
+    ['Budget', replay.budget_ignored && 'not counted: each request is tried alone'],
   ]);
   if (disagrees.length === 0) return lines;
   const table = session.table(disagrees, [

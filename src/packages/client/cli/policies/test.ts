@@ -46,12 +46,13 @@ export const testPolicies = command({
         scope: readGiven(readJsonObject, scope, '--scope'),
       }),
     });
-    const { decision, policy_id, matched, reviewers, approvals } = simulation;
+    const { decision, policy_id, matched, exhausted, reviewers, approvals } = simulation;
     await printRecord(session, simulation, () =>
       session.facts([
         ['Decision', MEANING[decision] ?? decision],
         ['Policy', policy_id],
         ['Applying', matched.join(', ')],
+        ['Exhausted', exhausted.join(', ')],
         ['Approvals', approvals && `${approvals} of ${reviewers} reviewers`],
       ]),
     );

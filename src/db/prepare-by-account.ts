@@ -1,0 +1,38 @@
+import type { SQL } from 'drizzle-orm';
+import { prepareQuery, type Query, type Reader } from './database';
+
+/** SQL for the number of an account that has placeholders, and their values. */
+interface Template {
+  account: SQL<number>;
+  values: Record<string, unknown>;
+}
+
+const templates = new WeakMap<SQL, Template>();
+
+/**
+ * Says that SQL for an account is a template with values for its placeholders. Queries by such an
+ * account are prepared once for the template: see {@link prepareByAccount}.
+ */
+export function setTemplate(account: SQL<number>, template: Template): void {
+  templates.set(account, template);
+}
+
+/**
+ * Prepares a query on the data of an account, which may not be known yet: once for each template,
+ * that is for each kind of credential. For other accounts it is built for each request.
+ * @param build makes the query; it may have placeholders
+ * @returns makes the query for an account with the values of its placeholders, by name
+ */
+export function prepareByAccount<Q extends Query>(
+  build: (select: Reader['select'], account: SQL<number>) => Q,
+): (account: SQL<number>, values: Record<string, unknown>) => Q {
+  const prepared = new WeakMap<SQL, (values: Record<string, unknown>) => Q>();
+  return (account, values) => {
+    const template = templates.get(account);
+    if (!template) return prepareQuery((select) => build(select, account))(values);
+    const query =
+      prepared.get(template.account) ?? prepareQuery((select) => build(select, template.account));
+    prepared.set(template.account, query);
+    return query({ ...template.values, ...values });
+  };
+}
