@@ -32,6 +32,7 @@ export const ShownPermission = lazy(() => {
     decided_by: shape.decided_by,
     decided_at: shape.decided_at,
     policy_id: shape.policy_id,
+    series_usage: shape.series_usage,
     input_digest: shape.input_digest,
     preview_digest: shape.preview_digest,
     expires_at: shape.expires_at,
@@ -61,7 +62,6 @@ export const ShownPermission = lazy(() => {
       decision_reason: shape.decision_reason,
       granted_scope: shape.granted_scope,
       granted_series: shape.granted_series,
-      series_usage: shape.series_usage,
       proposal,
       votes,
     }),
@@ -74,7 +74,7 @@ type ShownPermission = LazyOutput<typeof ShownPermission>;
 export function showPermission(permission: Permission, publicUrl: string): ShownPermission {
   const { action, resource, scope, series, reason, title, external_id, input, preview, ...rest } =
     permission;
-  const { decision_reason, granted_scope, granted_series, series_usage, review, ...made } = rest;
+  const { decision_reason, granted_scope, granted_series, review, ...made } = rest;
   const { votes, proposal, ...rule } = review ?? {};
   return {
     ...made,
@@ -95,7 +95,6 @@ export function showPermission(permission: Permission, publicUrl: string): Shown
       decision_reason,
       granted_scope,
       granted_series,
-      series_usage,
       proposal,
       votes,
     },

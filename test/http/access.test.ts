@@ -68,12 +68,13 @@ function about(route: string) {
 
 /**
  * Routes that are only of use to members, with what they answer the callers here, which are tokens
- * of the account: it has no sessions, signs no decisions, pairs no programs, and gets no messages;
+ * of the account: it has no sessions, signs no decisions, gives no series, pairs no programs, and gets no messages;
  * and the one that only Slack can call.
  */
 const FOR_MEMBERS: Record<string, number> = {
   'DELETE /v1/me/sessions/:id': 404,
   'POST /v1/permissions/:id/statement': 403,
+  'DELETE /v1/permissions/:id/series': 404,
   'POST /v1/pairing': 400,
   'POST /v1/inbound/:secret/slack': 404,
   'GET /v1/me/notifications': 403,

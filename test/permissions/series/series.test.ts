@@ -1,56 +1,24 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { checkIntegrity } from '../../support/integrity';
-import { makeMember, type TestMember } from '../../support/members';
+import { makeMember } from '../../support/members';
 import { approve, refusal } from '../../support/reviews';
-import { type Json, type TestAccount, type TestAgent, World } from '../../support/world';
-
-const ACT = {
-  action: 'refund.create',
-  resource: 'shop:main',
-  scope: { max_amount: 200, currency: 'EUR' },
-};
-const SERIES = { requests: 4, expires_in: 3_600, varies: ['max_amount'] };
-
-interface Scene {
-  world: World;
-  account: TestAccount;
-  agent: TestAgent;
-  ada: TestMember;
-  /** The agent's owner, and another member. */
-  owners: TestMember[];
-}
-
-/** An account with an approver, and an agent that somebody else owns. */
-async function makeScene(plan = 'pro'): Promise<Scene> {
-  const world = new World();
-  await (await world.account()).agent();
-  const account = await world.account({ plan });
-  const ada = await makeMember(account, 'approver');
-  const owners = [await makeMember(account, 'developer'), await makeMember(account, 'developer')];
-  const agent = await account.agent({ owner_id: owners[0]?.id });
-  return { world, account, agent, ada, owners };
-}
-
-/** A permission whose approval gave a series. */
-async function giveSeries(scene: Scene, series: Json = SERIES, act: Json = {}): Promise<Json> {
-  const { id } = await scene.agent.request({ ...ACT, ...act, series });
-  const { status, body } = await approve(scene, scene.ada, id, { series });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body;
-}
-
-async function statusOf(agent: TestAgent, act: Json = {}): Promise<string> {
-  return (await agent.request({ ...ACT, ...act })).status;
-}
-
-async function usageOf({ account }: Scene, id: string): Promise<Json> {
-  return (await account.must(200, 'GET', `/v1/permissions/${id}`)).body.series_usage;
-}
+import {
+  ACT,
+  changeMember,
+  endings,
+  giveSeries,
+  makeSeriesScene,
+  SERIES,
+  type SeriesScene,
+  statusOf,
+  usageOf,
+} from '../../support/series';
+import type { Json } from '../../support/world';
 
 describe('a series', () => {
   it('approves the next requests like the first one, as many as were given', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { agent, account, ada, world } = scene;
     const first = await giveSeries(scene);
     expect(first).toMatchObject({ status: 'approved', series: SERIES, granted_series: SERIES });
@@ -94,7 +62,7 @@ describe('a series', () => {
   });
 
   it('ends with its time, to the millisecond', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { agent, world } = scene;
     const first = await giveSeries(scene, { ...SERIES, expires_in: 60 });
     world.advance(59_999);
@@ -108,14 +76,14 @@ describe('a series', () => {
   });
 
   it('is ended by anybody who may decide, once, with a record', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { agent, world, ada, account } = scene;
     const { id } = await giveSeries(scene);
     const end = (token = ada.token) =>
       world.call('DELETE', `/v1/permissions/${id}/series`, { token });
     const auditor = await makeMember(account, 'auditor');
     expect(refusal(await end(auditor.token))).toEqual([403, 'insufficient_scope']);
-    const other = await makeScene();
+    const other = await makeSeriesScene();
     expect(refusal(await end(other.ada.token))).toEqual([404, 'not_found']);
     world.advance(1_000);
     expect((await end()).status).toBe(204);
@@ -130,30 +98,30 @@ describe('a series', () => {
   });
 });
 
-/** Who ended series of an account, and their first permissions. */
-async function endings({ account }: Scene): Promise<[string | null, string][]> {
-  const { body } = await account.must(200, 'GET', '/v1/activity?action=series.ended');
-  return body.data.map(({ actor, target }: Json) => [actor, target]);
-}
-
 describe('a series ends for good', () => {
-  it.each<[string, (scene: Scene) => Promise<unknown>]>([
-    ['its giver is suspended', ({ account, ada }) => change(account, ada, { status: 'suspended' })],
+  it.each<[string, (scene: SeriesScene) => Promise<unknown>]>([
+    [
+      'its giver is suspended',
+      ({ account, ada }) => changeMember(account, ada, { status: 'suspended' }),
+    ],
     [
       'its giver is suspended and active again',
       async ({ account, ada }) => {
-        await change(account, ada, { status: 'suspended' });
-        await change(account, ada, { status: 'active' });
+        await changeMember(account, ada, { status: 'suspended' });
+        await changeMember(account, ada, { status: 'active' });
       },
     ],
     [
       'its giver gets another role, and the old one again',
       async ({ account, ada }) => {
-        await change(account, ada, { role: 'developer' });
-        await change(account, ada, { role: 'approver' });
+        await changeMember(account, ada, { role: 'developer' });
+        await changeMember(account, ada, { role: 'approver' });
       },
     ],
-    ['its giver becomes an admin', ({ account, ada }) => change(account, ada, { role: 'admin' })],
+    [
+      'its giver becomes an admin',
+      ({ account, ada }) => changeMember(account, ada, { role: 'admin' }),
+    ],
     [
       'its giver is removed',
       ({ account, ada }) => account.must(204, 'DELETE', `/v1/members/${ada.id}`),
@@ -166,9 +134,9 @@ describe('a series ends for good', () => {
       },
     ],
   ])('if %s', async (_, end) => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { account, agent, world } = scene;
-    const [given, other] = [await giveSeries(scene), await makeScene()];
+    const [given, other] = [await giveSeries(scene), await makeSeriesScene()];
     await giveSeries(other);
     expect(await statusOf(agent)).toBe('approved');
     world.advance(1_000);
@@ -189,25 +157,25 @@ describe('a series ends for good', () => {
   });
 
   it('and many at once are recorded by one sweep', async () => {
-    const scene = await makeScene('team');
+    const scene = await makeSeriesScene('team');
     const { account, ada, world } = scene;
     const ids: string[] = [];
     for (let n = 0; n < 25; n++) {
       if (n % 10 === 0) scene.agent = await account.agent();
       ids.push((await giveSeries(scene, SERIES, { resource: `shop:${n}` })).id);
     }
-    await change(account, ada, { status: 'suspended' });
+    await changeMember(account, ada, { status: 'suspended' });
     await world.sweep();
     const recorded = await endings(scene);
     expect(recorded.map(([, id]) => id).sort()).toEqual(ids.sort());
   });
 
   it('but not if the owner is named again, or the giver renamed', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { account, agent, ada, owners } = scene;
     await giveSeries(scene);
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owners[0]?.id });
-    await change(account, ada, { name: 'Ada', role: 'approver', status: 'active' });
+    await changeMember(account, ada, { name: 'Ada', role: 'approver', status: 'active' });
     expect(await statusOf(agent)).toBe('approved');
     await scene.world.sweep();
     expect(await endings(scene)).toEqual([]);
@@ -222,7 +190,7 @@ describe('a series does not cover what policies decide', () => {
       ['deny', 'denied'],
       ['review', 'pending'],
     ] as const) {
-      const scene = await makeScene();
+      const scene = await makeSeriesScene();
       const { account, agent } = scene;
       await giveSeries(scene);
       const { body } = await account.must(201, 'POST', '/v1/policies', { ...POLICY, effect });
@@ -233,7 +201,7 @@ describe('a series does not cover what policies decide', () => {
   });
 
   it('its requests wait again once the review policy that routed the first one changes', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { account, agent, world, ada } = scene;
     const policy = { ...POLICY, effect: 'review', token_ttl: 300 };
     const { body } = await account.must(201, 'POST', '/v1/policies', policy);
@@ -254,7 +222,7 @@ describe('a series does not cover what policies decide', () => {
 
 describe('an approval gives a series', () => {
   it('of at most what was asked, and by a member only', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { account, agent, ada } = scene;
     const { id } = await agent.request({ ...ACT, series: SERIES });
     const giving = (series: Json) => approve(scene, ada, id, { series });
@@ -277,7 +245,7 @@ describe('an approval gives a series', () => {
   });
 
   it('only where it was asked for', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { id } = await scene.agent.request(ACT);
     const answer = await approve(scene, scene.ada, id, { series: SERIES });
     expect(refusal(answer)).toEqual([400, 'scope_widened']);
@@ -286,7 +254,7 @@ describe('an approval gives a series', () => {
   });
 
   it('and none if it does not say so', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { id } = await scene.agent.request({ ...ACT, series: SERIES });
     const { body } = await approve(scene, scene.ada, id);
     expect(body).toMatchObject({ status: 'approved', series: SERIES, granted_series: null });
@@ -297,7 +265,7 @@ describe('an approval gives a series', () => {
   });
 
   it('for the scope that it grants, however narrow', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     const { agent, ada } = scene;
     const { id } = await agent.request({ ...ACT, series: SERIES });
     const scope = { max_amount: 50, currency: 'EUR', region: 'eu' };
@@ -312,7 +280,7 @@ describe('an approval gives a series', () => {
   });
 
   it('unless it is longer than the account keeps its log', async () => {
-    const scene = await makeScene('enterprise');
+    const scene = await makeSeriesScene('enterprise');
     const { world, account, agent, ada } = scene;
     await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
       token: world.env.ADMIN_TOKEN ?? '',
@@ -328,7 +296,7 @@ describe('an approval gives a series', () => {
   });
 
   it('at most 20 live ones for an agent', async () => {
-    const scene = await makeScene('team');
+    const scene = await makeSeriesScene('team');
     const { agent, ada, account } = scene;
     const given: string[] = [];
     for (let n = 0; n < 20; n++)
@@ -355,21 +323,17 @@ describe('a request asks for a series', () => {
     ],
     ['an unknown field', { series: { ...SERIES, per: 'day' } }, 'body.series'],
   ])('but not with %s', async (_, fields, path) => {
-    const { agent } = await makeScene();
+    const { agent } = await makeSeriesScene();
     const { status, body } = await agent.call('POST', '/v1/permissions', { ...ACT, ...fields });
     expect([status, body.code]).toEqual([400, 'invalid_request']);
     expect(body.errors[0].path.startsWith(path)).toBe(true);
   });
 
   it('and one that a series approves gives none itself', async () => {
-    const scene = await makeScene();
+    const scene = await makeSeriesScene();
     await giveSeries(scene, { ...SERIES, requests: 2 });
     const second = await scene.agent.request({ ...ACT, series: SERIES });
     expect(second).toMatchObject({ status: 'approved', series: SERIES, granted_series: null });
     expect(await statusOf(scene.agent)).toBe('pending');
   });
 });
-
-function change(account: TestAccount, member: TestMember, fields: Json) {
-  return account.must(200, 'PUT', `/v1/members/${member.id}`, fields);
-}
