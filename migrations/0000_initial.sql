@@ -10,6 +10,7 @@ CREATE TABLE `accounts` (
 	`stopped_at` integer,
 	`stopped_by` blob,
 	`stop_reason` text,
+	`is_witnessed` integer DEFAULT false NOT NULL,
 	`erased_sequence` integer DEFAULT 0 NOT NULL,
 	`erased_at` integer DEFAULT 0 NOT NULL,
 	`retention_due_at` integer,
@@ -20,6 +21,7 @@ CREATE TABLE `accounts` (
 CREATE UNIQUE INDEX `accounts_by_id` ON `accounts` (`id`);--> statement-breakpoint
 CREATE INDEX `accounts_by_email` ON `accounts` (`email`);--> statement-breakpoint
 CREATE INDEX `accounts_retention_due` ON `accounts` (`retention_due_at`) WHERE retention_due_at is not null;--> statement-breakpoint
+CREATE INDEX `accounts_witnessed` ON `accounts` (`number`) WHERE is_witnessed;--> statement-breakpoint
 CREATE TABLE `activity` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -359,6 +361,12 @@ CREATE TABLE `permissions` (
 	`mac` blob,
 	`series` text,
 	`granted_series` text,
+	`request_entry` integer,
+	`outcome_state` integer,
+	`used_by` text,
+	`outcome_due_at` integer,
+	`outcome_reported_at` integer,
+	`outcome_summary` text,
 	PRIMARY KEY(`account`, `id`),
 	CONSTRAINT "token_uses_left" CHECK(token_uses <= token_max_uses)
 ) WITHOUT ROWID;
@@ -372,6 +380,8 @@ CREATE INDEX `permissions_waiting` ON `permissions` (`account`,`expires_at`,`id`
 CREATE INDEX `permissions_to_erase` ON `permissions` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
 CREATE INDEX `permissions_to_erase_by_agent` ON `permissions` (`agent`,`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
 CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
+CREATE INDEX `outcomes_awaited` ON `permissions` ((outcome_due_at / 60000),`account`,`outcome_due_at`) WHERE outcome_state = 1;--> statement-breakpoint
+CREATE INDEX `permissions_by_outcome` ON `permissions` (`account`,`outcome_state`,`request_entry`,`agent`,`action`,`created_at`) WHERE outcome_state in (2, 4);--> statement-breakpoint
 CREATE TABLE `policies` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -513,6 +523,9 @@ CREATE TABLE `trees` (
 	`note` text,
 	`published_size` integer DEFAULT 0 NOT NULL,
 	`published_at` integer DEFAULT 0 NOT NULL,
+	`witnessed_size` integer DEFAULT 0 NOT NULL,
+	`cosigned_size` integer DEFAULT 0 NOT NULL,
+	`witness_due_at` integer DEFAULT 0 NOT NULL,
 	`due_at` integer,
 	`held_until` integer DEFAULT 0 NOT NULL,
 	`counted` integer DEFAULT 0 NOT NULL,

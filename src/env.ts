@@ -1,5 +1,6 @@
 import { parseMailbox } from './lib/mailbox';
 import { Keyring } from './lib/secrets';
+import { parseWitnesses } from './lib/witness-list';
 
 /**
  * The bindings and variables of a deployment (`wrangler.toml`, `.dev.vars`, `wrangler secret put`).
@@ -27,6 +28,7 @@ export interface Env {
   OIDC_CLIENT_ID?: string;
   OIDC_CLIENT_SECRET?: string;
   OIDC_EMAIL_VERIFIED?: string;
+  WITNESSES?: string;
   EMAIL?: SendEmail;
   RESEND_API_KEY?: string;
   EMAIL_FROM?: string;
@@ -164,9 +166,14 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
     faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
   const oidc = readOidcConfig(env, faults);
   const mail = readMailTransport(env, faults);
+  const witnesses = parseWitnesses(env.WITNESSES ?? '');
+  if (!witnesses)
+    faults.push(
+      'the variable WITNESSES has a line that is not "witness <name> <key of type 0x04> <URL>", or a name or key twice',
+    );
   const isComplete = adminToken && keyring && publicUrl && files && jobs && queue && slowQueue;
-  if (!isComplete || limiters === undefined || oidc === undefined || mail === undefined)
-    return { faults };
+  const areValid = limiters !== undefined && oidc !== undefined && mail !== undefined && witnesses;
+  if (!isComplete || !areValid) return { faults };
   const exposeCost = env.EXPOSE_COST === 'on';
   const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
   const webhooks = { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };

@@ -68,6 +68,11 @@ export const PROBLEMS = {
     title: 'Passkey required',
     meaning: 'The review demands that every approval is signed with a passkey.',
   },
+  wrong_reporter: {
+    status: 403,
+    title: 'Wrong reporter',
+    meaning: 'The outcome of an act is reported by who took the use, and the caller did not.',
+  },
   plan_required: {
     status: 403,
     title: 'Plan required',

@@ -37,6 +37,8 @@ export interface TaskContext {
   ledger: Ledger;
   env: Env;
   runtime: Runtime;
+  /** Takes work for which the run waits at its end, so that it delays no task. It never rejects. */
+  later: (work: Promise<void>) => void;
 }
 
 /** A task of every minute. Its slices keep no state between them. */

@@ -22,6 +22,7 @@ export const exampleAccount = {
   audit_retention_days: retentionDays({ plan: 'pro', auditRetentionDays: null }),
   is_active: true,
   stopped: null,
+  witnessed: false,
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
@@ -84,6 +85,9 @@ export const Account = lazy(() =>
       stopped: Stop()
         .nullable()
         .meta({ description: 'Who stopped it, when and why; null if it is not stopped.' }),
+      witnessed: z.boolean().meta({
+        description: 'Whether the heads of its log are sent to the witnesses of the deployment.',
+      }),
       created_at: timeField,
       updated_at: timeField,
     })
@@ -128,6 +132,7 @@ export function presentAccount(
     audit_retention_days: retentionDays(row),
     is_active: row.isActive,
     stopped: presentStop(row),
+    witnessed: row.isWitnessed,
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
   };

@@ -85,6 +85,7 @@ export async function createAccount(
     auditRetentionDays: input.audit_retention_days ?? null,
     isActive: true,
     ...NOT_STOPPED,
+    isWitnessed: false,
     createdAt: now,
     updatedAt: now,
   };

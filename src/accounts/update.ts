@@ -31,6 +31,10 @@ const AccountUpdate = lazy(() =>
       plan: accountFields().plan.optional(),
       audit_retention_days: accountFields().audit_retention_days.optional(),
       is_active: z.boolean().optional(),
+      witnessed: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Whether the heads of its log are sent to the witnesses.' }),
       stopped: z
         .null('must be null')
         .optional()
@@ -68,6 +72,7 @@ export async function updateAccount(
     auditRetentionDays:
       changesRetention && plan !== 'enterprise' ? null : input.audit_retention_days,
     isActive: input.is_active,
+    isWitnessed: input.witnessed,
     // The next retention task then looks for entries that are past the new retention.
     ...(changesRetention && { retentionDueAt: now }),
     ...(resumes && NOT_STOPPED),

@@ -1,8 +1,10 @@
 import { lazy } from '../lib/lazy';
+import { parseWitnesses } from '../lib/witness-list';
 import { everyMinute, requireBinding, type Task } from '../task';
 import { eraseTrees } from './tree/erase-tree';
 import { sealTrees } from './tree/seal';
 import { openSigner } from './tree/signer';
+import { sendHeads } from './witnesses/send-heads';
 
 /** Background work on the Merkle trees over the audit logs. */
 export const treeTasks: readonly Task[] = [
@@ -17,6 +19,14 @@ export const treeTasks: readonly Task[] = [
       };
     },
   },
+  everyMinute('send_heads', async ({ reader, ledger, env, runtime, later }) => {
+    const witnesses = parseWitnesses(env.WITNESSES ?? '');
+    if (!witnesses || witnesses.length === 0) return false;
+    const [bucket, signer] = [requireBinding(env, 'FILES'), await openSigner(env)];
+    const sending = await sendHeads({ reader, ledger, bucket, signer, runtime, witnesses });
+    for (const work of sending) later(work);
+    return false;
+  }),
   everyMinute('erase_trees', ({ reader, ledger, env, runtime }) =>
     eraseTrees({ reader, ledger, bucket: requireBinding(env, 'FILES') }, runtime.now()),
   ),

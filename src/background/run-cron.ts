@@ -34,7 +34,8 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
   const cost = new Cost();
   const start = runtime.now();
   const isOver = () => cost.statements > MAX_STATEMENTS || runtime.now() - start > MAX_TIME;
-  let runs = await startRuns(cron, env, runtime, cost);
+  const later: Promise<void>[] = [];
+  let runs = await startRuns(cron, env, runtime, cost, later);
   while (runs.length > 0 && !isOver()) {
     for (const run of runs) {
       if (isOver()) break;
@@ -47,10 +48,17 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
     runs = runs.filter(({ hasMore }) => hasMore);
   }
   for (const run of runs) run.stop();
+  await Promise.all(later);
 }
 
 /** Prepares the tasks of a cron job for each shard. */
-async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): Promise<TaskRun[]> {
+async function startRuns(
+  cron: string,
+  env: Env,
+  runtime: Runtime,
+  cost: Cost,
+  later: Promise<void>[],
+): Promise<TaskRun[]> {
   const shards = listShards(env).flatMap((name) => {
     const database = openShard(env, name, cost);
     return database ? [{ name, database }] : [];
@@ -68,6 +76,7 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
       ledger: new Ledger(database, serviceAuthority('all')),
       env,
       runtime,
+      later: (work: Promise<void>) => later.push(work),
     };
     // While an account is on hold at the end of its move, other tasks would find half of it.
     const tasks: Task[] = [...tasksOf(name), ...(isBlocked(name) ? [] : due)];

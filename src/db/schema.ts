@@ -48,6 +48,8 @@ export const accounts = sqliteTable(
     /** The member who stopped it; null for a user token of the account. */
     stoppedBy: idColumn('member')('stopped_by'),
     stopReason: text('stop_reason'),
+    /** Whether the heads of its log are sent to the witnesses. */
+    isWitnessed: integer('is_witnessed', { mode: 'boolean' }).notNull().default(false),
     /**
      * The highest sequence that was ever erased from the log, and the latest `created_at` of an
      * erased entry: new entries get a higher sequence, and no earlier time. Both are 0 at first.
@@ -66,6 +68,7 @@ export const accounts = sqliteTable(
     index('accounts_retention_due')
       .on(table.retentionDueAt)
       .where(sql`retention_due_at is not null`),
+    index('accounts_witnessed').on(table.number).where(sql`is_witnessed`),
   ],
 );
 
@@ -340,6 +343,12 @@ export type SeriesTerms = {
 };
 
 /**
+ * What has become of the outcome that a request promised to report. `promised` until the use. The
+ * database stores places in this list: append, never reorder.
+ */
+export const OUTCOME_STATES = ['promised', 'awaited', 'unknown', 'succeeded', 'failed'] as const;
+
+/**
  * Permission requests and, once approved, their tokens. The identifiers of both have the same 128
  * bits.
  */
@@ -398,6 +407,23 @@ export const permissions = sqliteTable(
     series: text({ mode: 'json' }).$type<SeriesTerms>(),
     /** The series that the approval gave: see `series`; null if it gave none. */
     grantedSeries: text('granted_series', { mode: 'json' }).$type<SeriesTerms>(),
+    /** The sequence of the entry of the request; null if it promised no outcome. */
+    requestEntry: integer('request_entry'),
+    /**
+     * What happened after the use; null if no outcome was promised. A report changes it: see
+     * `permissionOutcomes`.
+     */
+    outcomeState: codeColumn(OUTCOME_STATES)('outcome_state'),
+    /** Who took the use, and so reports: the id of the agent, the member or the account. */
+    usedBy: text('used_by'),
+    /**
+     * When the outcome becomes unknown unless it is reported; null before the use. The state stays
+     * `awaited` until the sweep.
+     */
+    outcomeDueAt: integer('outcome_due_at'),
+    outcomeReportedAt: integer('outcome_reported_at'),
+    /** The last column, because it may be long: reading the others does not read it. */
+    outcomeSummary: text('outcome_summary'),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
@@ -434,6 +460,21 @@ export const permissions = sqliteTable(
       .on(table.agent, table.eraseAt)
       .where(sql`erase_at is not null`),
     index('tokens_due').on(table.tokenExpiresAt).where(sql`token_status = 0 and token_uses = 0`),
+    // By the minute, so that both the sweep of all accounts and a list of one find what is overdue.
+    index('outcomes_awaited')
+      .on(sql`(outcome_due_at / 60000)`, table.account, table.outcomeDueAt)
+      .where(sql`outcome_state = 1`),
+    // The unknown and failed ones in the order of their requests in the log.
+    index('permissions_by_outcome')
+      .on(
+        table.account,
+        table.outcomeState,
+        table.requestEntry,
+        table.agent,
+        table.action,
+        table.createdAt,
+      )
+      .where(sql`outcome_state in (2, 4)`),
   ],
 );
 
@@ -721,6 +762,14 @@ export const trees = sqliteTable(
      */
     publishedSize: integer('published_size').notNull().default(0),
     publishedAt: integer('published_at').notNull().default(0),
+    /**
+     * The size of the newest published head that every witness has cosigned or refused, and of the
+     * newest one that any has cosigned; 0 before.
+     */
+    witnessedSize: integer('witnessed_size').notNull().default(0),
+    cosignedSize: integer('cosigned_size').notNull().default(0),
+    /** Before when no head is sent to the witnesses again; 0 before the first. */
+    witnessDueAt: integer('witness_due_at').notNull().default(0),
     /** When to seal or publish next; null if there is nothing to do. */
     dueAt: integer('due_at'),
     /**
@@ -972,6 +1021,7 @@ export const PERMISSION_EVENTS = [
   'permission.escalated',
   'permission.decided',
   'permission.expired',
+  'permission.outcome_missing',
 ] as const;
 /** The events that ask people to decide. */
 export const ASKING_EVENTS: readonly DeliveryEvent[] = [

@@ -9,6 +9,7 @@ import {
   type Query,
   type Statement,
 } from '../db/database';
+import type { permissionOutcomes } from '../db/permission-outcomes';
 import type * as schema from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
@@ -75,6 +76,8 @@ type StateTable = Schema[
   | 'series'
   | 'votes'];
 
+type WritableTable = RecordTable | typeof permissionOutcomes;
+
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
   /** The account's number; SQL for an account that the same change creates. */
@@ -83,9 +86,9 @@ export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
 
 /** Builds statements that insert, update and delete rows of some tables. */
 interface Writer<T> {
-  insert<U extends T & RecordTable>(table: U): ReturnType<typeof build.insert<U>>;
-  update<U extends T & RecordTable>(table: U): ReturnType<typeof build.update<U>>;
-  delete<U extends T & RecordTable>(table: U): ReturnType<typeof build.delete<U>>;
+  insert<U extends T & WritableTable>(table: U): ReturnType<typeof build.insert<U>>;
+  update<U extends T & WritableTable>(table: U): ReturnType<typeof build.update<U>>;
+  delete<U extends T & WritableTable>(table: U): ReturnType<typeof build.delete<U>>;
 }
 
 /**
@@ -96,10 +99,11 @@ export type RecordWriter = Writer<RecordTable>;
 
 /**
  * Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but
- * not change them.
+ * not change them, and change the outcomes of permissions, but nothing else of them.
  */
 export type InternalWriter = Writer<InternalTable> &
-  Pick<Writer<InternalTable | Schema['accounts' | 'members']>, 'insert' | 'delete'>;
+  Pick<Writer<InternalTable | Schema['accounts' | 'members']>, 'insert' | 'delete'> &
+  Pick<Writer<InternalTable | typeof permissionOutcomes>, 'update'>;
 
 /**
  * Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one

@@ -5,6 +5,7 @@ import { plainText } from '../http/fields';
 import { jsonField, objectField } from '../http/response-fields';
 import { equalJson } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
+import { Outcome } from '../permissions/outcomes/outcome';
 import { Permission } from '../permissions/permission';
 import type { Preview } from '../permissions/preview';
 import { Review } from '../permissions/reviews/review';
@@ -21,6 +22,7 @@ export const permissionIdField = lazy(() =>
 export const ShownPermission = lazy(() => {
   const { shape } = Permission();
   const { votes, proposal, ...rule } = Review().shape;
+  const { summary, ...outcome } = Outcome().shape;
   return z.object({
     id: shape.id,
     agent_id: shape.agent_id,
@@ -42,6 +44,14 @@ export const ShownPermission = lazy(() => {
       .object(rule)
       .nullable()
       .meta({ description: 'Null if one approval by anybody who may decide is enough.' }),
+    outcome: z
+      .object(outcome)
+      .nullable()
+      .meta({
+        description:
+          'What happened after the use, as the program says. Null before the use, and if the request did not say ' +
+          'reports_outcome.',
+      }),
     written_by_agent: z.object({
       action: shape.action,
       resource: shape.resource,
@@ -57,6 +67,7 @@ export const ShownPermission = lazy(() => {
         .nullable()
         .optional()
         .meta({ description: 'What people read.' }),
+      outcome_summary: summary.optional(),
     }),
     written_by_people: z.object({
       decision_reason: shape.decision_reason,
@@ -74,30 +85,19 @@ type ShownPermission = LazyOutput<typeof ShownPermission>;
 export function showPermission(permission: Permission, publicUrl: string): ShownPermission {
   const { action, resource, scope, series, reason, title, external_id, input, preview, ...rest } =
     permission;
-  const { decision_reason, granted_scope, granted_series, review, ...made } = rest;
+  const { decision_reason, granted_scope, granted_series, review, outcome, ...made } = rest;
   const { votes, proposal, ...rule } = review ?? {};
+  const { summary: outcome_summary, ...reported } = outcome ?? {};
   return {
     ...made,
     console_url: consoleUrl(permission, publicUrl),
     review: review && (rule as NonNullable<ShownPermission['review']>),
+    outcome: outcome && (reported as NonNullable<ShownPermission['outcome']>),
     written_by_agent: {
-      action,
-      resource,
-      scope,
-      series,
-      reason,
-      title,
-      external_id,
-      input,
-      preview,
+      ...{ action, resource, scope, series, reason, title, external_id, input, preview },
+      ...(outcome && { outcome_summary }),
     },
-    written_by_people: {
-      decision_reason,
-      granted_scope,
-      granted_series,
-      proposal,
-      votes,
-    },
+    written_by_people: { decision_reason, granted_scope, granted_series, proposal, votes },
   };
 }
 
@@ -147,8 +147,9 @@ function nextStepOfAgent(permission: Permission, publicUrl: string): string {
   }
   if (token?.status !== 'active') {
     return (
-      `${id} is approved, but its token is ${token?.status ?? 'missing'}: it allows nothing more. If the act has not ` +
-      'happened and your user still wants it, ask again with another external_id.'
+      `${id} is approved, but its token is ${token?.status ?? 'missing'}: it allows nothing more. ` +
+      describeOutcome(permission) +
+      'If the act has not happened and your user still wants it, ask again with another external_id.'
     );
   }
   const isNarrowed = granted_scope !== null && !equalJson(scope, granted_scope);
@@ -160,4 +161,11 @@ function nextStepOfAgent(permission: Permission, publicUrl: string): string {
       ? ' It is narrower than what you asked for: if the act does not fit, do not act.'
       : '')
   );
+}
+
+function describeOutcome({ outcome }: Permission): string {
+  if (!outcome) return '';
+  if (outcome.status === 'awaited')
+    return 'The outcome of the act is awaited: if you acted, call report_outcome. ';
+  return `The outcome of the act was ${outcome.status}. `;
 }

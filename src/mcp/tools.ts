@@ -2,6 +2,7 @@ import type { Tool } from './tool';
 import { getPermissionTool } from './tools/get-permission';
 import { listMyPermissionsTool } from './tools/list-my-permissions';
 import { listPendingTool } from './tools/list-pending';
+import { reportOutcomeTool } from './tools/report-outcome';
 import { requestPermissionTool } from './tools/request-permission';
 import { searchAuditTool } from './tools/search-audit';
 import { simulatePolicyTool } from './tools/simulate-policy';
@@ -16,6 +17,7 @@ export const TOOLS: readonly Tool[] = [
   requestPermissionTool,
   waitForDecisionTool,
   useTokenTool,
+  reportOutcomeTool,
   listPendingTool,
   getPermissionTool,
   listMyPermissionsTool,

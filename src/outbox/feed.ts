@@ -1,6 +1,6 @@
 import { and, type Column, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
-import { codeOf } from '../db/columns';
+import { codeOf, numberList } from '../db/columns';
 import type { Statement } from '../db/database';
 import {
   type AccountEvent,
@@ -95,6 +95,35 @@ export function recordEscalation(
   return [
     write.insert(permissionEvents).select(event).onConflictDoNothing(),
     markFeed(write, account, now),
+  ];
+}
+
+/**
+ * Returns statements that record for each permission that the condition finds, as an event, that its
+ * outcome is missing, and mark the feeds of their accounts as due. They do nothing for an account
+ * without a feed, or for a permission of a deleted agent. They must run before the statement that
+ * changes the permissions, in the same transaction.
+ */
+export function recordMissingOutcomes(
+  write: Pick<InternalWriter, 'insert' | 'update'>,
+  which: SQL,
+  accounts: readonly number[],
+  now: number,
+): readonly [Statement, Statement] {
+  const events = sql`
+    select account, id, ${codeOf(DELIVERY_EVENTS, 'permission.outcome_missing')}, null, null, 1, 0, null,
+      outcome_due_at
+    from permissions
+    where ${which} and account in (select feed.account from ${webhookFeeds} as feed)
+      and agent in (select agents.number from agents)`;
+  return [
+    write.insert(permissionEvents).select(events).onConflictDoNothing(),
+    write
+      .update(webhookFeeds)
+      .set({ dueAt: now })
+      .where(
+        and(sql`${webhookFeeds.account} in ${numberList(accounts)}`, isNull(webhookFeeds.dueAt)),
+      ),
   ];
 }
 

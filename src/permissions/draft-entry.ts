@@ -1,6 +1,6 @@
 import type { EventType } from '../db/schema';
 import type { Runtime } from '../env';
-import type { UserPrincipal } from '../http/context';
+import type { Principal, UserPrincipal } from '../http/context';
 import { draftEntry, type Entry, type EntryDetails, type Origin } from '../ledger/entry';
 import type { PermissionRow } from './permission';
 
@@ -50,4 +50,9 @@ export function draftPermissionEntry(
  */
 export function deciderOf({ member, account }: UserPrincipal): string {
   return member?.id ?? account.id;
+}
+
+/** The id of who uses a token, and then reports the outcome: an agent, or as {@link deciderOf}. */
+export function userOfToken(principal: Principal): string {
+  return principal.kind === 'agent' ? principal.agent.id : deciderOf(principal);
 }

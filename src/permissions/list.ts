@@ -6,7 +6,7 @@ import { agents, permissions } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
-import { queryText } from '../http/fields';
+import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { defineList, loadPage, preloadPage, type RowsOf } from '../http/list';
 import { answer, ok, operation } from '../http/operation';
@@ -36,6 +36,9 @@ export const PermissionList = lazy(() =>
       .optional()
       .meta({ description: 'Only the permissions requested under this external id.' }),
     action: queryText.optional().meta({ description: 'Only permissions for exactly this action.' }),
+    outcome: choice(['failed', 'unknown'])
+      .optional()
+      .meta({ description: 'Only permissions whose act had this outcome, as its program says.' }),
     decided_by: queryText.optional().meta({
       description:
         'Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents.',
@@ -130,9 +133,9 @@ function readPosition(position: Position): Place {
 
 function readFilter(
   caller: SQL | null,
-  { agent_id, status, action, external_id, decided_by }: ListInput,
+  { agent_id, status, action, external_id, outcome, decided_by }: ListInput,
 ): PermissionFilter {
-  const filter: PermissionFilter = { status, action, externalId: external_id };
+  const filter: PermissionFilter = { status, action, externalId: external_id, outcome };
   const agent = wantedAgent(caller, agent_id);
   if (agent !== undefined) filter.agent = agent;
   if (decided_by !== undefined) filter.decidedBy = parseId('member', decided_by);

@@ -15,6 +15,7 @@ import type { Json, JsonObject } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
+import { Outcome, presentOutcome } from './outcomes/outcome';
 import { Preview } from './preview';
 import { presentReview, Review, type ReviewState, reviewColumn } from './reviews/review';
 import { SeriesUsage } from './series/usage';
@@ -49,10 +50,14 @@ const examplePermission = {
   series: null,
   granted_series: null,
   review: null,
+  outcome: null,
 };
 
 /** A permission's row, with the id and the state of its agent. */
-export type PermissionRow = Omit<InferSelectModel<typeof permissions>, 'lastEntry'> & {
+export type PermissionRow = Omit<
+  InferSelectModel<typeof permissions>,
+  'lastEntry' | 'requestEntry'
+> & {
   agentId: Id<'agent'>;
   agentIsActive: boolean;
 };
@@ -140,6 +145,9 @@ export const Permission = lazy(() =>
       review: Review().nullable().meta({
         description:
           'How it is reviewed; null if no review policy applied: then one approval is enough.',
+      }),
+      outcome: Outcome().nullable().meta({
+        description: 'Null before the use, and if the request did not say `reports_outcome`.',
       }),
       input: jsonField<Json>(z.unknown())
         .optional()
@@ -266,6 +274,7 @@ export function presentPermission(
         asksSeries: row.series !== null,
         toAgent: kind === 'agent',
       }),
+    outcome: presentOutcome(row, now),
   };
 }
 
@@ -277,7 +286,7 @@ export function isWithdrawn({ status, created_at, updated_at, expires_at }: Perm
   return status === 'expired' && created_at < updated_at && updated_at < expires_at;
 }
 
-const { lastEntry: _, ...shownColumns } = getTableColumns(permissions);
+const { lastEntry: _, requestEntry: __, ...shownColumns } = getTableColumns(permissions);
 
 /** The columns of a {@link PermissionRow}. */
 export const permissionColumns = {

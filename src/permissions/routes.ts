@@ -3,6 +3,7 @@ import { approvePermissionRoute } from './approve';
 import { denyPermissionRoute } from './deny';
 import { getPermissionRoute } from './get';
 import { listPermissionsRoute } from './list';
+import { reportOutcomeRoute } from './outcomes/report';
 import { requestPermissionRoute } from './requests/request';
 import { getStatementRoute } from './reviews/statement';
 import { endSeriesRoute } from './series/end';
@@ -23,6 +24,7 @@ export const permissionRoutes = new Hono()
   .route('/', getStatementRoute)
   .route('/', withdrawPermissionRoute)
   .route('/', endSeriesRoute)
+  .route('/', reportOutcomeRoute)
   .route('/', useTokenRoute)
   .route('/', revokeTokenRoute)
   .route('/', introspectTokenRoute)

@@ -3,11 +3,13 @@ import { oldestKeptSql } from '../audit/entry';
 import type { EntryFilter } from '../audit/entry-filter';
 import { selectPositions } from '../audit/select-positions';
 import { codeOf, idSql } from '../db/columns';
-import { PERMISSION_STATUSES, type PermissionStatus } from '../db/schema';
+import { OUTCOME_STATES, PERMISSION_STATUSES, type PermissionStatus } from '../db/schema';
 import { selectExamined } from '../db/select-examined';
 import type { StoredEvent } from '../db/stored-events';
 import { LOG_SPAN_SQL } from '../ledger/append';
+import { MINUTE } from '../lib/time';
 import { type Id, idBytes } from '../lib/typeid';
+import { DUE_MINUTE, hasOutcome, isOverdue, type ListedOutcome } from './outcomes/outcome';
 
 /** The permissions to list. An id of null matches none. */
 export interface PermissionFilter {
@@ -15,6 +17,7 @@ export interface PermissionFilter {
   status?: PermissionStatus | undefined;
   action?: string | undefined;
   externalId?: string | undefined;
+  outcome?: ListedOutcome | undefined;
   /** The member who decided or voted. */
   decidedBy?: Id<'member'> | null;
 }
@@ -39,9 +42,9 @@ const MAX_EXAMINED = 500;
  *
  * What was requested, decided or has expired is read from the log, as far back as the account's
  * retention: an index of the log has the entries of one event, agent and action as one range. What
- * is pending is read from indexes of what is pending; what has an external id, and what a member
- * decided or voted on, from indexes of these. So the cost of a page does not depend on how many
- * permissions the account has.
+ * is pending is read from indexes of what is pending; what has an external id or an outcome, and what
+ * a member decided or voted on, from indexes of these. So the cost of a page does not depend on how
+ * many permissions the account has.
  *
  * A row with `is_end` is no item of the page: it is the last one that was examined, where more may
  * follow.
@@ -59,12 +62,14 @@ export function selectListed(
   if (filter.decidedBy !== undefined) {
     const since = filter.status === 'pending' ? sql`0` : oldestKeptSql(account, now);
     const decided = selectDecidedBy(account, filter.decidedBy, since, after);
-    const isListed = sql`${matches(account, filter)} and ${hasStatus(filter.status, now)}`;
+    const isListed = sql`${matches(account, filter, now)} and ${hasStatus(filter.status, now)}`;
     const joined = sql`cross join permissions as stored
       on stored.account = ${account} and stored.id = permissions.id
       where ${isListed} and not (is_vote and decided_by is ${filter.decidedBy})`;
     return selectExaminedPermissions(decided, joined, limit);
   }
+  if (filter.outcome !== undefined)
+    return selectByOutcome(account, filter, filter.outcome, after, { limit, now });
   if (filter.status === 'pending') {
     let isListed = sql`expires_at > ${now}`;
     if (filter.action !== undefined) isListed = sql`${isListed} and action = ${filter.action}`;
@@ -104,6 +109,70 @@ function selectLogged(
     select entry.permission as id, entry.pos % ${LOG_SPAN_SQL} as place, 0 as is_end
     from (${selectPositions({ number: account }, entries, 'desc', limit)}) as listed
     cross join audit_entries as entry where entry.pos = listed.pos`;
+}
+
+/**
+ * Selects what has an outcome: if it must be approved, in the order of the approvals, else in that
+ * of the requests. Nothing else was used, so nothing else has an outcome.
+ */
+function selectByOutcome(
+  account: SQL<number>,
+  filter: PermissionFilter,
+  outcome: ListedOutcome,
+  after: Place | undefined,
+  { limit, now }: { limit: number; now: number },
+): SQL {
+  if (filter.status === 'approved') {
+    const logged = selectLogged(account, filter, filter.status, after, {
+      limit: MAX_EXAMINED,
+      now,
+    });
+    const joined = sql`cross join permissions as stored
+      on stored.account = ${account} and stored.id = permissions.id where ${hasOutcome(outcome, now)}`;
+    return selectExaminedPermissions(logged, joined, limit);
+  }
+  if (filter.status !== undefined)
+    return sql`select null as id, null as place, 0 as is_end where 0`;
+  const { outcome: _, ...others } = filter;
+  const isListed = sql`where ${matches(account, others, now)}
+    and permissions.created_at >= ${oldestKeptSql(account, now)}`;
+  const rows = selectOutcomes(account, outcome, after, now);
+  return selectExaminedPermissions(rows, isListed, limit);
+}
+
+/**
+ * Selects what failed or is unknown, with what tells whether it is listed. What is unknown without
+ * being stored so is read minute by minute: only the time since the last sweep has any.
+ */
+function selectOutcomes(
+  account: SQL<number>,
+  outcome: ListedOutcome,
+  after: Place | undefined,
+  now: number,
+): SQL {
+  const columns = sql`id, request_entry as place, agent, action, created_at`;
+  const isAfter = after ? sql`and request_entry < ${after.place}` : sql``;
+  const stored = sql`select ${columns} from permissions indexed by permissions_by_outcome
+    where account = ${account} and outcome_state = ${codeOf(OUTCOME_STATES, outcome)}
+      and outcome_state in (2, 4) ${isAfter}`;
+  if (outcome === 'failed') return sql`${stored} order by place desc`;
+  const nextMinute = (isLater: SQL) => sql`(
+    select ${DUE_MINUTE} from permissions indexed by outcomes_awaited
+    where outcome_state = 1 and ${isLater} order by ${DUE_MINUTE} limit 1
+  )`;
+  return sql`${stored}
+    union all
+    select ${columns} from (
+      with recursive minutes (minute) as (
+        select ${nextMinute(sql`true`)}
+        union all
+        select ${nextMinute(sql`${DUE_MINUTE} > minutes.minute`)} from minutes
+        where minutes.minute < ${Math.floor(now / MINUTE)}
+      )
+      select minute from minutes
+    ) as due cross join permissions indexed by outcomes_awaited
+    where ${DUE_MINUTE} = due.minute and account = ${account} and ${isOverdue(now)} ${isAfter}
+    order by place desc`;
 }
 
 /** Selects what is pending, with what tells whether it is listed. */
@@ -154,7 +223,7 @@ function selectNamed(
   return sql`
     select id, iif(${hasStatus(filter.status, now)}, ${placeOfNamed(filter)}, null) as place
     from permissions indexed by permissions_by_external_id
-    where account = ${account} and external_id = ${externalId} and ${matches(account, filter)}`;
+    where account = ${account} and external_id = ${externalId} and ${matches(account, filter, now)}`;
 }
 
 /**
@@ -181,10 +250,15 @@ function andAfter(after: Place | undefined, id: string, place = 'place'): SQL {
   return sql`and (${columns}) < (${after.place}, ${idBytes(after.id)})`;
 }
 
-function matches(account: SQL<number>, { agent, action }: PermissionFilter): SQL {
+function matches(
+  account: SQL<number>,
+  { agent, action, outcome }: PermissionFilter,
+  now: number,
+): SQL {
   const conditions = [sql`true`];
   if (agent !== undefined) conditions.push(sql`agent = ${numberOf(account, agent)}`);
   if (action !== undefined) conditions.push(sql`action = ${action}`);
+  if (outcome !== undefined) conditions.push(hasOutcome(outcome, now));
   return sql.join(conditions, sql` and `);
 }
 

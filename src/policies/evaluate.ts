@@ -19,11 +19,11 @@ export interface EvaluatedRequest {
  * The possible results. For `review` the reviewers of the policy decide; for `pending` no policy
  * applies, and anybody who may decide does.
  */
-export const OUTCOMES = ['approve', 'deny', 'review', 'pending'] as const;
+export const DECISIONS = ['approve', 'deny', 'review', 'pending'] as const;
 
 /** The result for a request. */
 export interface Evaluation<P extends PolicyRow> {
-  decision: (typeof OUTCOMES)[number];
+  decision: (typeof DECISIONS)[number];
   /** The policy that decides; null if none applies. */
   policy: P | null;
   /** Every policy that applies. The first one decides. */

@@ -18,7 +18,7 @@ import {
   ruleSql,
 } from '../permissions/reviews/reviewers';
 import { shortText } from '../permissions/tokens/token-input';
-import { evaluatePolicies, OUTCOMES } from './evaluate';
+import { DECISIONS, evaluatePolicies } from './evaluate';
 import { assertLoaded, type PolicyRow, selectActivePolicies } from './policy';
 
 export const PolicySimulation = lazy(() =>
@@ -50,7 +50,7 @@ export const PolicySimulation = lazy(() =>
 export const Simulation = lazy(() =>
   z
     .object({
-      decision: z.enum(OUTCOMES),
+      decision: z.enum(DECISIONS),
       policy_id: idField('policy')
         .nullable()
         .meta({ description: 'The policy that decides; null if none applies.' }),

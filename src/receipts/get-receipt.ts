@@ -1,9 +1,10 @@
 import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { answerFromTree } from '../audit/tree/answer-from-tree';
-import { presentHead } from '../audit/tree/checkpoint';
+import { presentHead, type SignedHead } from '../audit/tree/checkpoint';
 import { selectTree, type TreeRow } from '../audit/tree/open-tree';
 import { proveEntry } from '../audit/tree/prove-inclusion';
+import { readCosignedHead } from '../audit/witnesses/cosigned-head';
 import type { Reader } from '../db/database';
 import type { LoadedRows } from '../http/access';
 import { userAccess } from '../http/access';
@@ -36,7 +37,9 @@ interface ReceiptRows extends EntryRows {
 export async function getReceipt(context: UserContext, rows: ReceiptRows): Promise<Receipt> {
   const permission = requirePermission(context.principal, rows.permission);
   const { entries, isComplete } = await chooseEntries(context, rows);
-  return answerFromTree(context, rows.tree, async (tree) => {
+  return answerFromTree(context, rows.tree, async (newest) => {
+    const last = entries.at(-1)?.entry.sequence ?? 0;
+    const tree = { ...newest, head: (await cosignedHead(context, rows.tree, last)) ?? newest.head };
     const proofs = await Promise.all(
       entries.map(({ entry, salt }) => proveEntry(tree, entry, salt)),
     );
@@ -53,6 +56,16 @@ export async function getReceipt(context: UserContext, rows: ReceiptRows): Promi
       ...presentContents(permission),
     };
   });
+}
+
+/** The newest cosigned head that covers the entries up to a sequence; null if there is none. */
+async function cosignedHead(
+  { principal, config }: UserContext,
+  tree: TreeRow | undefined,
+  sequence: number,
+): Promise<SignedHead | null> {
+  if (!tree || tree.cosignedSize < sequence) return null;
+  return readCosignedHead(config.files, principal.account.id, tree);
 }
 
 /** Preloads the permission in the path with its contents, its entries, and the tree of the log. */

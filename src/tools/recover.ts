@@ -65,7 +65,7 @@ async function restartTrees(ask: Ask, deployment: Deployment): Promise<void> {
     await ask(
       binding,
       `update trees set size = 0, root = null, sealed_at = null, frontier = x'', note = null, published_size = 0,
-       published_at = 0, due_at = 0`,
+       published_at = 0, witnessed_size = 0, cosigned_size = 0, due_at = 0`,
     );
     console.log(`Shard ${name}: ${found?.trees} tree(s) start again with the next sweeps.`);
   }

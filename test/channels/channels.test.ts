@@ -8,7 +8,7 @@ import { type Json, World } from '../support/world';
 
 const EVENTS = [
   ...['permission.requested', 'permission.escalated', 'permission.decided', 'permission.expired'],
-  ...['webhook.disabled', 'account.stopped', 'account.resumed'],
+  ...['permission.outcome_missing', 'webhook.disabled', 'account.stopped', 'account.resumed'],
 ];
 const CHANNEL = { kind: 'email', name: 'Reviewers' };
 

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Limits } from '../../src/packages/client/index.ts';
 import { depth } from '../support/depth';
+import { REPORT_PERIOD } from '../support/outcomes';
 import {
   type Json,
   makeAgent,
@@ -16,6 +17,8 @@ const HOUR = 3_600_000;
 /** An account, its agent, and the runs of the act. */
 class Stage {
   readonly runs: Runs = [];
+  /** How many of them have ended, in a process that lived on. */
+  ended = 0;
   readonly callId = `call-${crypto.randomUUID()}`;
 
   constructor(
@@ -36,6 +39,7 @@ class Stage {
     const act = async (input: Payment, granted: Limits) => {
       this.runs.push({ input, granted });
       await during?.(process);
+      this.ended += 1;
       return `paid ${input.amount}`;
     };
     return process.call(this.subject, { act, mode, ...(fits && { fits }) }, input, callId);
@@ -73,6 +77,22 @@ class Stage {
       used.splice(match, 1);
     }
   }
+
+  /**
+   * Checks that ten minutes later every use has one of three outcomes, and none succeeded whose run
+   * did not end.
+   * @returns the outcomes
+   */
+  async checkOutcomes(): Promise<string[]> {
+    this.world.advance(REPORT_PERIOD);
+    const { body } = await this.agent.must(200, 'GET', '/v1/permissions?status=approved&limit=100');
+    const used = body.data.filter(({ token }: Json) => token.uses > 0);
+    const outcomes: string[] = used.map(({ outcome }: Json) => outcome.status);
+    for (const outcome of outcomes) expect(['succeeded', 'failed', 'unknown']).toContain(outcome);
+    const succeeded = outcomes.filter((outcome) => outcome === 'succeeded');
+    expect(succeeded.length).toBeLessThanOrEqual(this.ended);
+    return outcomes;
+  }
 }
 
 interface CallSettings {
@@ -101,6 +121,7 @@ export function describeGuard(name: string, subject: Subject): void {
       expect(await scene.call(scene.start())).toBe('done');
       expect(scene.runs).toEqual([{ input: INPUT, granted: { amount: 500 } }]);
       await scene.checkRuns();
+      expect(await scene.checkOutcomes()).toEqual(['succeeded']);
     });
 
     it('runs at once when a policy approves, and binds the input to the use', async () => {
@@ -260,13 +281,18 @@ export function describeGuard(name: string, subject: Subject): void {
     });
 
     describe('when something goes wrong', () => {
-      /** The requests of a call that a person approves: ask, read, use. */
-      const REQUESTS = ['POST /v1/permissions', 'GET /v1/permissions/:id', 'POST /v1/tokens/use'];
+      /** The requests of a call that a person approves: ask, read, use, report. */
+      const REQUESTS = [
+        'POST /v1/permissions',
+        'GET /v1/permissions/:id',
+        'POST /v1/tokens/use',
+        'POST /v1/permissions/:id/outcome',
+      ];
       const faults = REQUESTS.flatMap((name, request) =>
         (['before', 'after'] as const).map((when) => ({ name, request, when })),
       );
 
-      it('has three requests that can fail', async () => {
+      it('has four requests that can fail', async () => {
         const scene = await stage();
         scene.approveWhileWaiting();
         const process = scene.start();
@@ -283,6 +309,12 @@ export function describeGuard(name: string, subject: Subject): void {
           expect(await scene.call(process)).toBe('done');
           expect(scene.runs).toHaveLength(1);
           await scene.checkRuns();
+          // A report that fails is sent again in the background.
+          const [permission] = (await scene.agent.must(200, 'GET', '/v1/permissions')).body.data;
+          const read = () => scene.agent.must(200, 'GET', `/v1/permissions/${permission.id}`);
+          await vi.waitFor(async () =>
+            expect((await read()).body.outcome.status).toBe('succeeded'),
+          );
         },
       );
 
@@ -303,13 +335,16 @@ export function describeGuard(name: string, subject: Subject): void {
           expect(await scene.call(scene.start({ fault: { request, when, how: 'dies' } }))).toBe(
             'killed',
           );
-          expect(scene.runs).toEqual([]);
+          const hasRun = request === 3;
+          expect(scene.runs).toHaveLength(hasRun ? 1 : 0);
           // The service cannot tell a process that died before the act from one that died after it.
-          const isUsed = request === 2 && when === 'after';
+          const isUsed = hasRun || (request === 2 && when === 'after');
           expect(await scene.call(scene.start())).toBe(isUsed ? 'already_used' : 'done');
           expect(await scene.call(scene.start())).toBe('already_used');
-          expect(scene.runs).toHaveLength(isUsed ? 0 : 1);
+          expect(scene.runs).toHaveLength(isUsed && !hasRun ? 0 : 1);
           await scene.checkRuns();
+          const isReported = !isUsed || (hasRun && when === 'after');
+          expect(await scene.checkOutcomes()).toEqual([isReported ? 'succeeded' : 'unknown']);
         },
       );
 
@@ -336,6 +371,7 @@ export function describeGuard(name: string, subject: Subject): void {
         );
         expect(await scene.call(scene.start())).toBe('already_used');
         expect(scene.runs).toHaveLength(1);
+        expect(await scene.checkOutcomes()).toEqual(['unknown']);
       });
 
       it('never runs twice, nor without an approval, in a random course of events', async () => {
@@ -355,7 +391,7 @@ async function walk(scene: Stage): Promise<void> {
     const happen = pick(
       async () => {
         const fault = pick(undefined, {
-          request: random(3),
+          request: random(4),
           when: pick('before', 'after'),
           how: pick('fails', 'dies'),
         } as const);
@@ -373,4 +409,5 @@ async function walk(scene: Stage): Promise<void> {
   const approved = await scene.agent.must(200, 'GET', '/v1/permissions?status=approved');
   expect(scene.runs.length).toBeLessThanOrEqual(approved.body.data.length ? 1 : 0);
   await scene.checkRuns();
+  await scene.checkOutcomes();
 }

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLE, exampleId } from '../../src/http/examples';
 import { ApiDocument, type Operation } from '../support/api-document';
+import { usePromised } from '../support/outcomes';
 import { saveTables } from '../support/tables';
 import { type Json, World } from '../support/world';
 
@@ -37,6 +38,7 @@ async function makeScene() {
   const request = document.json.components.schemas.PermissionRequest.examples[0];
   const granted = await agent.approved(request);
   const pending = await agent.request(request);
+  const { id: used } = await usePromised(agent, request);
   const [entry] = await account.log();
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
   const { body: member } = await account.must(201, 'POST', '/v1/members', {
@@ -67,6 +69,7 @@ async function makeScene() {
   await world.sweep();
   const names: [string, string][] = [
     [exampleId('user'), account.id],
+    [`${exampleId('perm')}/outcome`, `${used}/outcome`],
     [exampleId('utok'), spare.id],
     [exampleId('member'), member.id],
     [exampleId('agent'), agent.id],

@@ -28,6 +28,7 @@ import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
 import { TOOLS } from '../../src/mcp/tools';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
+import { REPORT_PERIOD } from '../../src/permissions/outcomes/outcome';
 import { MAX_CONTENT_BYTES } from '../../src/permissions/preview';
 import {
   MAX_PENDING_REQUESTS,
@@ -197,6 +198,11 @@ it('the guide API lists the limits', () => {
     ['`preview` of a request', `${kib(MAX_CONTENT_BYTES)}, ${previewLists()}`],
     ['`external_id`', '255 visible ASCII characters'],
     ['`reason`', `${number(field('PermissionRequest', 'reason').maxLength)} characters`],
+    [
+      '`summary` of an outcome',
+      `${number(field('OutcomeReport', 'summary').maxLength)} characters`,
+    ],
+    ['time to report an outcome', duration(REPORT_PERIOD)],
     ['`expires_in`', range(field('PermissionRequest', 'expires_in'))],
     ['`token_ttl`', range(field('PermissionRequest', 'token_ttl'))],
     ['`max_uses`', `1 to ${number(field('PermissionRequest', 'max_uses').maximum)}`],

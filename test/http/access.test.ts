@@ -67,14 +67,16 @@ function about(route: string) {
 }
 
 /**
- * Routes that are only of use to members, with what they answer the callers here, which are tokens
- * of the account: it has no sessions, signs no decisions, gives no series, pairs no programs, and gets no messages;
- * and the one that only Slack can call.
+ * Routes that refuse the callers here, with what they answer. Some are only of use to members: a
+ * token of the account has no sessions, signs no decisions, gives no series, pairs no programs, and
+ * gets no messages.
+ * One only Slack can call, and one is for who took a use, which nobody did.
  */
-const FOR_MEMBERS: Record<string, number> = {
+const REFUSING: Record<string, number> = {
   'DELETE /v1/me/sessions/:id': 404,
   'POST /v1/permissions/:id/statement': 403,
   'DELETE /v1/permissions/:id/series': 404,
+  'POST /v1/permissions/:id/outcome': 409,
   'POST /v1/pairing': 400,
   'POST /v1/inbound/:secret/slack': 404,
   'GET /v1/me/notifications': 403,
@@ -99,7 +101,7 @@ it.each(routes)('%s answers every caller who may call it', async (route) => {
   }
   for (const who of allowed) {
     const { status } = await call(scene, credentials[who]);
-    if (route in FOR_MEMBERS) expect(status).toBe(FOR_MEMBERS[route]);
+    if (route in REFUSING) expect(status).toBe(REFUSING[route]);
     else expect(status).toBeLessThan(400);
   }
 });

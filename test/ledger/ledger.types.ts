@@ -1,10 +1,11 @@
 // Type tests: compiled, never run. `npm run check` fails if a marked line compiles.
 
 import type { Database } from '../../src/db/database';
+import { permissionOutcomes } from '../../src/db/permission-outcomes';
 import { accounts, agentStatistics, agents, auditEntries, permissions } from '../../src/db/schema';
 import type { UserContext } from '../../src/http/context';
 import type { Entry } from '../../src/ledger/entry';
-import { type ActivityRecord, Ledger } from '../../src/ledger/ledger';
+import { type ActivityRecord, type InternalWriter, Ledger } from '../../src/ledger/ledger';
 
 /** Ways to change a state without its entry. */
 export async function forbidden(
@@ -28,6 +29,14 @@ export async function forbidden(
   await ledger.change({ record, answer, changes: (write) => [write.delete(agentStatistics)] });
   // @ts-expect-error permissions are no internal records
   await ledger.write({ changes: (write) => [write.update(permissions).set(approve)] });
+  await ledger.write({
+    changes: (write) => [write.update(permissionOutcomes).set({ state: 'failed' })],
+  });
+  const outcomes = (write: InternalWriter) => write.update(permissionOutcomes);
+  // @ts-expect-error a report changes nothing but the outcome
+  await ledger.write({ changes: (write) => [outcomes(write).set({ status: 'approved' })] });
+  // @ts-expect-error a permission is not deleted with its outcome
+  await ledger.write({ changes: (write) => [write.delete(permissionOutcomes)] });
   // @ts-expect-error an account's settings cannot change without an activity record
   await ledger.write({ changes: (write) => [write.update(accounts).set({ name: 'x' })] });
   // @ts-expect-error an agent cannot be deleted without an activity record

@@ -320,3 +320,48 @@ it('an agent finds nothing of another agent or account', async () => {
   );
   expect(await client.refused('get_permission')).toContain('- permission_id: is required');
 });
+
+describe('report_outcome', () => {
+  it('says what happened after the use, and is refused before it', async () => {
+    const { account, client } = await makeClient();
+    const ask = { ...ASK, reports_outcome: true };
+    const { id } = (await client.must('request_permission', ask)).permission;
+    await account.must(200, 'POST', `/v1/permissions/${id}/approve`, {});
+    const report = { permission_id: id, status: 'failed', summary: 'Bounced \u202e' };
+    expect(await client.refused('report_outcome', report)).toContain('(conflict)');
+    const used = await client.must('use_token', { permission_id: id });
+    expect(used.next_step).toContain('When the act is over, call report_outcome.');
+    const read = await client.must('get_permission', { permission_id: id });
+    expect([read.next_step, read.permission.outcome]).toEqual([
+      expect.stringContaining('call report_outcome'),
+      { status: 'awaited', reported_at: null, reported_by: null },
+    ]);
+    const reported = await client.must('report_outcome', report);
+    expect(client.last?.cost.trips).toBe(2);
+    expect(reported.permission).toMatchObject({
+      outcome: { status: 'failed', reported_by: expect.stringMatching(/^agent_/) },
+      written_by_agent: { outcome_summary: 'Bounced [U+202E]' },
+    });
+    const again = await client.must('get_permission', { permission_id: id });
+    expect(again.next_step).toContain('The outcome of the act was failed.');
+    expect(await client.refused('report_outcome', { ...report, status: 'succeeded' })).toContain(
+      '(conflict)',
+    );
+    expect(await client.refused('report_outcome', { ...report, status: 'awaited' })).toContain(
+      'status',
+    );
+    const { permissions } = await client.must('list_my_permissions', { outcome: 'failed' });
+    expect(permissions.map((each: Json) => each.id)).toEqual([id]);
+  });
+
+  it('has nothing to say of a permission of another agent, or of one without a promise', async () => {
+    const { account, agent, client } = await makeClient();
+    const plain = await agent.approved();
+    await client.must('use_token', { permission_id: plain.id });
+    const other = await (await account.agent()).approved({ reports_outcome: true });
+    const report = (id: string) => ({ permission_id: id, status: 'succeeded' });
+    expect(await client.refused('report_outcome', report(plain.id))).toContain('(conflict)');
+    for (const id of [other.id, 'perm_x'])
+      expect(await client.refused('report_outcome', report(id))).toContain('(not_found)');
+  });
+});

@@ -227,7 +227,7 @@ it.each([
 
   const [message, modernHeaders] = modern('tools/list');
   const current = { token: agent.key, body: message, headers: { ...headers, ...modernHeaders } };
-  expect((await world.call('POST', '/mcp', current)).body.result.tools).toHaveLength(5);
+  expect((await world.call('POST', '/mcp', current)).body.result.tools).toHaveLength(6);
 });
 
 it('serves the same at /mcp/', async () => {
@@ -267,9 +267,9 @@ it('takes null for an absent field of a message', async () => {
     return body.result;
   };
   const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-  expect((await resultOf({ ...listed, params: null })).tools).toHaveLength(5);
+  expect((await resultOf({ ...listed, params: null })).tools).toHaveLength(6);
   expect((await resultOf({ ...listed, params: { cursor: null, _meta: null } })).tools).toHaveLength(
-    5,
+    6,
   );
   expect(await resultOf({ ...PING, params: null })).toEqual({});
   const params = {

@@ -7,6 +7,7 @@ const AGENT_TOOLS = [
   'request_permission',
   'wait_for_decision',
   'use_token',
+  'report_outcome',
   'get_permission',
   'list_my_permissions',
 ] as const;
@@ -51,7 +52,7 @@ describe.each(REVISIONS)('with revision %s', (revision) => {
     const user = await McpClient.connect(world, account.token, revision);
     expect(agent.instructions).toContain('request_permission');
     expect(user.instructions).toContain('None of them decides');
-    const changing = ['request_permission', 'use_token'];
+    const changing = ['request_permission', 'use_token', 'report_outcome'];
     for (const tool of [...(await agent.tools()), ...(await user.tools())]) {
       expect(JSON.stringify(tool)).not.toMatch(/\$ref|\$defs/);
       expect(tool).toMatchObject({
@@ -91,6 +92,7 @@ describe('refuses as the HTTP API does', () => {
       [asUser, 'request_permission', ASK],
       [asUser, 'wait_for_decision', { permission_id: id }],
       [asUser, 'use_token', { permission_id: id }],
+      [asUser, 'report_outcome', { permission_id: id, status: 'failed' }],
       [asUser, 'list_my_permissions', {}],
     ] as const) {
       expect([tool, await client.refused(tool, fields)]).toEqual([

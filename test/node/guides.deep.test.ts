@@ -121,6 +121,12 @@ it('every command of the guide channels works, and shows what the guide says', a
   expectShownLines('channels', output);
 });
 
+it('every command of the guide on incidents works, and shows what the guide says', async () => {
+  const output = await runGuide('incidents');
+  expect(output).not.toContain(PROBLEM);
+  expectShownLines('incidents', output);
+});
+
 it('every command of the guide MCP works, and shows what the guide says', async () => {
   const output = await runGuide('mcp');
   expect(output).not.toContain(PROBLEM);

@@ -1,3 +1,4 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,9 +22,9 @@ import { makeReview, Passkey, SERVICE, type Voter } from '../support/signed-vote
 type Any = any;
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-receipt-test-'));
-const [FILE, PINNED, KEPT] = ['receipt.json', 'keys.json', 'kept.jsonl'].map((name) =>
-  join(folder, name),
-) as [string, string, string];
+const [FILE, PINNED, KEPT, POLICY] = ['receipt.json', 'keys.json', 'kept.jsonl', 'policy'].map(
+  (name) => join(folder, name),
+) as [string, string, string, string];
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const KEY = new LogKey();
@@ -91,13 +92,48 @@ const whole = () =>
   receiptOf(log, idOf(3), [3, 5, 6, 8], { input: INPUT, preview: PREVIEW }) as Any;
 const bySeries = () => receiptOf(log, idOf(10), [3, 5, 10, 11]) as Any;
 
+/** A witness that cosigns literally by https://c2sp.org/tlog-cosignature. */
+class Cosigner {
+  private readonly keys = generateKeyPairSync('ed25519');
+
+  constructor(private readonly name: string) {}
+
+  get verifierKey(): string {
+    return `${this.name}+${this.keyId.toString('hex')}+${this.typed.toString('base64')}`;
+  }
+
+  cosign(note: string, seconds = Date.parse('2026-07-01T00:00:01.000Z') / 1_000): string {
+    const time = Buffer.alloc(8);
+    time.writeBigUInt64BE(BigInt(seconds));
+    const text = note.slice(0, note.indexOf('\n\n') + 1);
+    const message = Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`);
+    const signature = sign(null, message, this.keys.privateKey);
+    return `— ${this.name} ${Buffer.concat([this.keyId, time, signature]).toString('base64')}\n`;
+  }
+
+  private get typed(): Buffer {
+    const { x = '' } = this.keys.publicKey.export({ format: 'jwk' });
+    return Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url')]);
+  }
+
+  private get keyId(): Buffer {
+    return sha256(this.name, '\n', this.typed).subarray(0, 4);
+  }
+}
+
 /** The report on a receipt, as the program makes it; a fault that it throws is in the report too. */
 async function verify(
   receipt: object | Buffer,
-  { key = KEY.verifierKey(), pinned, kept }: { key?: string; pinned?: object; kept?: object } = {},
+  {
+    key = KEY.verifierKey(),
+    pinned,
+    kept,
+    witnesses,
+  }: { key?: string; pinned?: object; kept?: object; witnesses?: string } = {},
 ): Promise<Pick<Report, 'proven' | 'limits' | 'unchecked' | 'faults'>> {
   writeFileSync(FILE, receipt instanceof Uint8Array ? receipt : JSON.stringify(receipt));
   if (pinned) writeFileSync(PINNED, JSON.stringify(pinned));
+  if (witnesses !== undefined) writeFileSync(POLICY, witnesses);
   if (kept) writeFileSync(KEPT, `${JSON.stringify(kept)}\n`);
   try {
     const value = await openReceipt(FILE);
@@ -107,6 +143,7 @@ async function verify(
       key,
       ...(pinned && { passkeys: PINNED }),
       ...(kept && { checkpoints: KEPT }),
+      ...(witnesses !== undefined && { witnesses: POLICY }),
     });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -200,6 +237,68 @@ describe('a receipt', () => {
     );
     const fork = new SealedLog(16, KEY).checkpoint();
     expect((await verify(whole(), { kept: fork })).faults[0]?.kind).toBe('history');
+  });
+});
+
+describe('witnesses', () => {
+  const ann = new Cosigner('ann.example/w');
+  const ben = new Cosigner('ben.example/w');
+  const lines = `witness ann ${ann.verifierKey}\nwitness ben ${ben.verifierKey}\n`;
+  const [both, any] = ['all', 'any'].map(
+    (count) => `# Ours\n${lines}\tgroup us ${count}  ann ben\nquorum us\n`,
+  ) as [string, string];
+  const cosigned = (...cosigners: Cosigner[]) => {
+    const receipt = whole();
+    const { note } = receipt.checkpoint;
+    receipt.checkpoint.note += cosigners.map((one) => one.cosign(note)).join('');
+    return receipt;
+  };
+
+  it('that are enough for the policy are named, with their times', async () => {
+    for (const [receipt, witnesses] of [
+      [cosigned(ann, ben), both],
+      [cosigned(ben), any],
+    ]) {
+      const { proven, faults, unchecked } = await verify(receipt, { witnesses });
+      expect([faults, unchecked]).toEqual([[], []]);
+      expect(proven.join('\n')).toContain('ben (2026-07-01T00:00:01.000Z)');
+    }
+  });
+
+  it('that are not enough, or not of the policy, are not checked', async () => {
+    for (const receipt of [
+      cosigned(),
+      cosigned(ann),
+      cosigned(ann, new Cosigner('ben.example/w')),
+    ]) {
+      const { faults, unchecked } = await verify(receipt, { witnesses: both });
+      expect(faults).toEqual([]);
+      expect(unchecked).toHaveLength(1);
+    }
+    const none = await verify(cosigned(), { witnesses: 'quorum none\n' });
+    expect([none.faults, none.unchecked]).toEqual([[], []]);
+  });
+
+  it('whose cosignature is forged make it wrong', async () => {
+    const receipt = cosigned(ann, ben);
+    const { note } = new SealedLog(16, KEY).checkpoint();
+    receipt.checkpoint.note = whole().checkpoint.note + ann.cosign(note);
+    const { faults } = await verify(receipt, { witnesses: any });
+    expect(faults[0]?.message).toContain('a cosignature that the key of ann did not make');
+  });
+
+  it.each([
+    ['has no quorum', lines],
+    ['has two quorums', `${lines}quorum ann\nquorum ben\n`],
+    ['uses a name before it is defined', `quorum ann\n${lines}`],
+    ['names a witness twice', `${lines}${lines}quorum ann\n`],
+    ['has a key twice', `${lines}witness cy ${ann.verifierKey}\nquorum ann\n`],
+    ['has a member in two groups', `${lines}group a 1 ann\ngroup b 1 ann\nquorum a\n`],
+    ['asks for more members than there are', `${lines}group a 3 ann ben\nquorum a\n`],
+    ['has the key of a log', `witness log ${KEY.verifierKey()}\nquorum log\n`],
+    ['has a wrong key id', `${lines.replace(/\+[0-9a-f]{8}\+/, '+00000000+')}quorum ann\n`],
+  ])('are not checked with a policy that %s', async (_, witnesses) => {
+    await expect(verify(whole(), { witnesses })).rejects.toThrow(CannotCheck);
   });
 });
 

@@ -39,6 +39,7 @@ describe('a permission', () => {
       series: null,
       granted_series: null,
       review: null,
+      outcome: null,
       input: null,
       preview: null,
     });

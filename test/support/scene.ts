@@ -47,6 +47,7 @@ export function aim(route: string, scene: Scene) {
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
     'POST /v1/permissions/:id/statement': { decision: 'approve' },
+    'POST /v1/permissions/:id/outcome': { status: 'succeeded' },
     'POST /v1/audit/export': EXPORT,
     'POST /v1/audit/reports/compliance': REPORT,
     'POST /v1/webhooks': { url: 'https://hooks.example.com/' },

@@ -18,6 +18,7 @@ import {
   MOVED_NUMBERS,
   members,
   notificationSettings,
+  OUTCOME_STATES,
   PERMISSION_STATUSES,
   passkeys,
   permissionContents,
@@ -178,6 +179,14 @@ const expiredSeries: DividedTable = {
 
 const divided = [events, expiredSeries, activityRecords, answers, sentDeliveries];
 
+const permissionsOfAll: MovedTable = {
+  table: permissions,
+  ownRows: ownAccount,
+  key: ['id'],
+  copyAs: { ...account, ...agent },
+  permission: 'id',
+};
+
 const reviewsOfAll: MovedTable = {
   table: reviews,
   ownRows: ownAccount,
@@ -207,8 +216,8 @@ export const LOG: MovedTable = {
 
 /**
  * Tables that are copied while the account is in use, because they may be large: what cannot change
- * any more, and the permissions, which change only with a new entry of the log, except for the
- * reviews and votes of those that are pending.
+ * any more, and the permissions, which change only with a new entry of the log, except for reports of
+ * outcomes, and the reviews and votes of those that are pending.
  */
 export const FIRST_TABLES: readonly MovedTable[] = [
   { ...LOG, only: ({ logPosition }) => sql`pos <= ${raw(logPosition)}` },
@@ -218,13 +227,7 @@ export const FIRST_TABLES: readonly MovedTable[] = [
     key: ['id'],
     copyAs: { ...account, id: 'position' },
   },
-  {
-    table: permissions,
-    ownRows: ownAccount,
-    key: ['id'],
-    copyAs: { ...account, ...agent },
-    permission: 'id',
-  },
+  permissionsOfAll,
   {
     table: permissionContents,
     ownRows: ownAccount,
@@ -249,6 +252,14 @@ export const FIRST_TABLES: readonly MovedTable[] = [
 /** Tables of {@link FIRST_TABLES} whose rows change with a new entry. */
 export const TABLES_OF_PERMISSIONS = FIRST_TABLES.filter(({ permission }) => permission);
 
+/**
+ * The permissions whose outcome may have changed without an entry since the copy began. There is no
+ * index for them: one would cost a row with each report.
+ */
+const hasNewOutcome = ({ reservedAt }: MovedAccount) =>
+  sql`(outcome_reported_at >= ${raw(reservedAt - WRITE_DELAY)}
+    or outcome_state = ${codeOf(OUTCOME_STATES, 'unknown')})`;
+
 const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
   sql`${sql.identifier(column)} in (
     select waiting.id from permissions as waiting
@@ -259,6 +270,7 @@ const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
  * order in which a row comes before those that name it. The account's own row is the last.
  */
 export const LAST_TABLES: readonly MovedTable[] = [
+  { ...permissionsOfAll, only: hasNewOutcome, replaces: true },
   { ...reviewsOfAll, only: isOfPendingPermission('id') },
   { ...votesOfAll, only: isOfPendingPermission('permission') },
   ...divided.map(

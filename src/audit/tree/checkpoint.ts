@@ -76,6 +76,20 @@ export const Checkpoint = lazy(() =>
 
 export type Checkpoint = LazyOutput<typeof Checkpoint>;
 
+/** A signed head with the key of the log, to register the log at a witness. */
+export const NamedCheckpoint = lazy(() =>
+  Checkpoint()
+    .extend({
+      verifier_key: z.string().optional().meta({
+        description:
+          'The public key of the log as a verifier key of https://c2sp.org/signed-note. Present if the log is witnessed.',
+      }),
+    })
+    .meta({ id: 'NamedCheckpoint', examples: [exampleCheckpoint] }),
+);
+
+export type NamedCheckpoint = LazyOutput<typeof NamedCheckpoint>;
+
 /**
  * Signs a head. The same head gives the same note, byte for byte, as long as the key is the same.
  */

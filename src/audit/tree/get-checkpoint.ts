@@ -1,17 +1,45 @@
 import { Hono } from 'hono';
+import * as z from 'zod';
+import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
-import { noQuery } from '../../http/input';
+import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { type LazyOutput, lazy } from '../../lib/lazy';
+import { readCosignedHead } from '../witnesses/cosigned-head';
 import { getSignedHead } from './answer-from-tree';
-import { Checkpoint, presentHead } from './checkpoint';
+import { NamedCheckpoint, presentHead } from './checkpoint';
 import { selectTree } from './open-tree';
+import { LogSigner } from './signer';
 
-/** Returns the newest signed head of the account's log. */
-async function getCheckpoint(context: UserContext): Promise<Checkpoint> {
-  const { account } = context.principal;
-  const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
-  return presentHead(await getSignedHead(context, row));
+const CheckpointQuery = lazy(() =>
+  z.strictObject({
+    witnessed: z.literal('true').optional().meta({
+      description: 'Asks for the newest head that a witness has cosigned, with the cosignatures.',
+    }),
+  }),
+);
+
+/**
+ * Returns the newest signed head of the account's log, or the newest one that a witness has
+ * cosigned, with the cosignatures in its note.
+ * @throws Problem `not_found` if no head is cosigned
+ */
+async function getCheckpoint(
+  context: UserContext,
+  { witnessed }: LazyOutput<typeof CheckpointQuery>,
+): Promise<NamedCheckpoint> {
+  const { principal, reader, config } = context;
+  const { account } = principal;
+  const [[row]] = await reader.load([selectTree(reader, account.number)]);
+  const head = witnessed
+    ? row && (await readCosignedHead(config.files, account.id, row))
+    : await getSignedHead(context, row);
+  if (!head) throw new Problem('not_found', 'No witness has cosigned a head of this log.');
+  const checkpoint = presentHead(head);
+  if (!row?.isWitnessed) return checkpoint;
+  const signer = await LogSigner.open(config.keyring, config.publicUrl);
+  return { ...checkpoint, verifier_key: await signer.verifierKey(checkpoint.origin) };
 }
 
 export const getCheckpointRoute = new Hono().get(
@@ -24,10 +52,10 @@ export const getCheckpointRoute = new Hono().get(
       'Every entry is under a signed head within two minutes. Keep some of them: anyone who has an old head can check, ' +
       'with a consistency proof, that the log has only grown since. If the log in the database contradicts its signed ' +
       'heads, this is the last one that was signed.',
-    success: ok(Checkpoint),
-    problems: ['log_refused'],
+    success: ok(NamedCheckpoint),
+    problems: ['not_found', 'log_refused'],
   }),
   userAccess('audit:read'),
-  noQuery(),
-  async (c) => answer(c, await getCheckpoint(c.var.context)),
+  query(CheckpointQuery),
+  async (c) => answer(c, await getCheckpoint(c.var.context, c.req.valid('query'))),
 );

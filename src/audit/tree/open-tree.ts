@@ -25,6 +25,8 @@ export const treeColumns = {
   note: trees.note,
   publishedSize: sql<number>`coalesce(${trees.publishedSize}, 0)`,
   heldUntil: sql<number>`coalesce(${trees.heldUntil}, 0)`,
+  isWitnessed: accounts.isWitnessed,
+  cosignedSize: sql<number>`coalesce(${trees.cosignedSize}, 0)`,
   end: lastSequence(accounts.number),
 };
 

@@ -1,5 +1,5 @@
 import { type Env, readConfig } from '../../env';
-import { concatBytes, equalBytes } from '../../lib/bytes';
+import { concatBytes, equalBytes, toHex } from '../../lib/bytes';
 import { hashBytes } from '../../lib/merkle';
 import type { Keyring } from '../../lib/secrets';
 import { deriveLogKeys, type SigningKey, type SigningKeys } from '../../lib/signing-key';
@@ -46,6 +46,13 @@ export class LogSigner {
     const signature = await crypto.subtle.sign('Ed25519', key.sign, new TextEncoder().encode(text));
     const signed = concatBytes(await keyId(name, key), new Uint8Array(signature)).toBase64();
     return `${text}\n— ${name} ${signed}\n`;
+  }
+
+  /** The key that signs notes with a name, as a verifier key (signed-note, "Verifier keys"). */
+  async verifierKey(name: string): Promise<string> {
+    const [key] = this.keys;
+    const encoded = new Uint8Array([ED25519, ...publicBytes(key)]).toBase64();
+    return `${name}+${toHex(await keyId(name, key))}+${encoded}`;
   }
 
   /**

@@ -7,6 +7,7 @@ export const EVENTS: EventMeanings<ChannelEvent> = [
   ['permission.escalated', 'More people became reviewers of a request'],
   ['permission.decided', 'Somebody approved or denied a request'],
   ['permission.expired', 'A request expired undecided'],
+  ['permission.outcome_missing', 'A program did not report what happened after a use'],
   ['webhook.disabled', 'Countersign disabled a webhook, because its receiver kept failing'],
   ['account.stopped', 'Somebody stopped all agents'],
   ['account.resumed', 'Somebody let the agents go on'],

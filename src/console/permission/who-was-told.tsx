@@ -10,6 +10,7 @@ const EVENT_LABELS: Partial<Record<Notification['event'], string>> = {
   'permission.escalated': 'Escalation',
   'permission.decided': 'Decision',
   'permission.expired': 'Expiry',
+  'permission.outcome_missing': 'Missing outcome',
 };
 
 const STATES: Record<Notification['status'], string> = {

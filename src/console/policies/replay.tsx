@@ -6,7 +6,7 @@ import { Badge, Code, Named, Time } from '../parts/inline';
 import { LimitsLine, RequestTitle } from '../parts/request';
 import { pluralOf } from '../parts/words';
 
-const OUTCOMES = { approve: 'approved', deny: 'denied' };
+const DECISIONS = { approve: 'approved', deny: 'denied' };
 
 /**
  * Counts what a draft would have done with past requests, and lists what was decided differently.
@@ -63,7 +63,7 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
               {mayReadRequests && <PastRequest request={request} />}
               {!mayReadRequests && <Code text={request.id} />}
               <span>
-                was <Badge state={was} />, would be <Badge state={OUTCOMES[wouldBe]} />
+                was <Badge state={was} />, would be <Badge state={DECISIONS[wouldBe]} />
               </span>
             </li>
           ))}

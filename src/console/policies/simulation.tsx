@@ -113,7 +113,7 @@ export function SimulationForm({
   );
 }
 
-const OUTCOMES = {
+const DECISIONS = {
   approve: ['good', 'It would be approved at once.'],
   deny: ['bad', 'It would be denied at once.'],
   review: ['waiting', 'It would wait for reviewers.'],
@@ -125,7 +125,7 @@ function Answer({
 }: {
   answer: Simulation;
 }) {
-  const [tone, text] = OUTCOMES[decision];
+  const [tone, text] = DECISIONS[decision];
   const others = matched.filter((id) => id !== decider);
   return (
     <div class={`notice ${tone}`} role="status">

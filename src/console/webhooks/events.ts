@@ -17,6 +17,7 @@ export const EVENTS: EventMeanings<WebhookEvent> = [
   ['permission.escalated', 'More people became reviewers of a request'],
   ['permission.decided', 'A request was approved or denied'],
   ['permission.expired', 'A request expired, or was withdrawn, undecided'],
+  ['permission.outcome_missing', 'A program did not report what happened after a use'],
   ['account.stopped', 'Somebody stopped all agents'],
   ['account.resumed', 'Somebody let the agents go on'],
 ];

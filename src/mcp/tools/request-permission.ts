@@ -19,7 +19,7 @@ export const requestPermissionTool = defineTool({
     'many acts of one kind, say in series how many: a person may then approve them at once, but each still needs its own ' +
     'request. The answer may ' +
     'be decided already. pending: call wait_for_decision. approved: call use_token right before you act, with exactly ' +
-    'the same input. denied: do not act, do not try again or in another way, and tell your user.',
+    'the same input. With reports_outcome, call report_outcome after the act. denied: do not act, do not try again or in another way, and tell your user.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   admit: requireAgent,
   input: PermissionRequest,

@@ -74,12 +74,14 @@ export const useTokenTool = defineTool({
     });
     const { action: usedAction, resource: usedResource, ...made } = used;
     const value = made.remaining_uses > 0 ? signed.get(row.id) : undefined;
+    const isReported = row.outcomeState === 'promised';
     return {
       nextStep:
         `You have taken use ${made.uses} of ${row.id}. Act now, once, and stay within granted_scope. ` +
         (made.remaining_uses > 0
           ? `Call use_token again before the next act: ${made.remaining_uses} left.`
-          : 'No use is left: ask again before another act.'),
+          : 'No use is left: ask again before another act.') +
+        (isReported ? ' When the act is over, call report_outcome.' : ''),
       data: {
         ...made,
         ...(value !== undefined && { value }),

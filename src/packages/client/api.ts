@@ -39,6 +39,8 @@ export interface components {
       /** @description For how many days audit entries are kept. Only the plan `enterprise` may set it. */
       audit_retention_days?: number;
       is_active?: boolean;
+      /** @description Whether the heads of its log are sent to the witnesses. */
+      witnessed?: boolean;
       /** @description null resumes a stopped account. */
       stopped?: null;
     };
@@ -290,6 +292,11 @@ export interface components {
        * @example call_01HZY3
        */
       external_id?: string;
+      /**
+       * @description Whether the program will report what happened after the use. Only with a `max_uses` of 1.
+       * @default false
+       */
+      reports_outcome?: boolean;
     };
     /**
      * @description A run of like acts: requests of the same agent for the same action, resource and scope. Nobody sees the arguments of the later ones before they are approved.
@@ -433,6 +440,21 @@ export interface components {
       /** @description The greatest number of uses of the token. */
       max_uses?: number;
       series?: components['schemas']['SeriesInput'];
+    };
+    /**
+     * @example {
+     *       "status": "succeeded",
+     *       "summary": "Sent to 3 people"
+     *     }
+     */
+    OutcomeReport: {
+      /**
+       * @description `failed`: the program saw an error; something may have happened all the same. `unknown`: it does not know.
+       * @enum {string}
+       */
+      status: 'succeeded' | 'failed' | 'unknown';
+      /** @description What happened, in a few words. */
+      summary?: string;
     };
     /**
      * @example {
@@ -859,6 +881,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'account.stopped'
       | 'account.resumed';
     /**
@@ -902,6 +925,7 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
+           *       "permission.outcome_missing",
            *       "webhook.disabled",
            *       "account.stopped",
            *       "account.resumed"
@@ -925,6 +949,7 @@ export interface components {
            *       "permission.escalated",
            *       "permission.decided",
            *       "permission.expired",
+           *       "permission.outcome_missing",
            *       "webhook.disabled",
            *       "account.stopped",
            *       "account.resumed"
@@ -945,6 +970,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'webhook.disabled'
       | 'account.stopped'
       | 'account.resumed';
@@ -1072,6 +1098,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "token": {
@@ -1132,6 +1159,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1280,6 +1309,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
@@ -1296,6 +1326,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1326,6 +1358,7 @@ export interface components {
      *       "audit_retention_days": 90,
      *       "is_active": true,
      *       "stopped": null,
+     *       "witnessed": false,
      *       "created_at": "2026-01-31T12:00:00.000Z",
      *       "updated_at": "2026-01-31T12:00:00.000Z",
      *       "member": {
@@ -1360,6 +1393,8 @@ export interface components {
       is_active: boolean;
       /** @description Who stopped it, when and why; null if it is not stopped. */
       stopped: components['schemas']['Stop'] | null;
+      /** @description Whether the heads of its log are sent to the witnesses of the deployment. */
+      witnessed: boolean;
       /**
        * Format: date-time
        * @example 2026-01-31T12:00:00.000Z
@@ -1799,7 +1834,8 @@ export interface components {
      *       "external_id": null,
      *       "series": null,
      *       "granted_series": null,
-     *       "review": null
+     *       "review": null,
+     *       "outcome": null
      *     }
      */
     Permission: {
@@ -1858,6 +1894,8 @@ export interface components {
       granted_series: components['schemas']['Series'] | null;
       /** @description How it is reviewed; null if no review policy applied: then one approval is enough. */
       review: components['schemas']['Review'] | null;
+      /** @description Null before the use, and if the request did not say `reports_outcome`. */
+      outcome: components['schemas']['Outcome'] | null;
       /** @description The arguments of the act; null if the request has none, or only their digest. Only in the answers that create or get one permission. */
       input?: unknown;
       /** @description What the agent wrote for the person who decides. Present as `input` is. */
@@ -1972,6 +2010,18 @@ export interface components {
        */
       at: string;
     };
+    /** @description What happened after the use, as the program says: nobody has checked it. `failed` means that the program saw an error, not that nothing happened; `unknown`, that it does not know, or did not report within 10 minutes. */
+    Outcome: {
+      status: components['schemas']['OutcomeStatus'];
+      /** @description The program's own words. */
+      summary: string | null;
+      /** @description Null without a report. */
+      reported_at: string | null;
+      /** @description Id of the agent, the member or, for its own user tokens, the account that took the use and reported. */
+      reported_by: string | null;
+    };
+    /** @enum {string} */
+    OutcomeStatus: 'awaited' | 'unknown' | 'succeeded' | 'failed';
     /**
      * @example {
      *       "requests": 3,
@@ -2719,7 +2769,7 @@ export interface components {
      *       "note": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m\n2\n8sobtsfpB9Btr+Roflefznazfk6Tt2BQItpS5szCb9I=\ntime 2026-01-31T12:00:00.000Z\n\n— countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m 7cIWo0Yg2bW3yS0n1y7h1mJ0m5C0m0pQyG9fDkq5hZ2cV8yqfY3nqk1o2jQfM5xqWc3m2kq0y1b8n4tP6sH0Ag2J4Aw=\n"
      *     }
      */
-    Checkpoint: {
+    NamedCheckpoint: {
       /** @description The log's name: the host of the service and the account. */
       origin: string;
       /** @description Entries under it: those with the sequences from 1 to this. */
@@ -2737,6 +2787,8 @@ export interface components {
       timestamp: string;
       /** @description The same, signed with Ed25519: a note of https://c2sp.org/signed-note in the form of https://c2sp.org/tlog-checkpoint, with the time as an extension line. The key is at `/.well-known/jwks.json`, with a `kid` that begins with `log-`. */
       note: string;
+      /** @description The public key of the log as a verifier key of https://c2sp.org/signed-note. Present if the log is witnessed. */
+      verifier_key?: string;
     };
     /**
      * @example {
@@ -2803,6 +2855,34 @@ export interface components {
       /** @description From the leaf upwards (RFC 9162 section 2.1.3.1). */
       inclusion_path: string[];
       checkpoint: components['schemas']['Checkpoint'];
+    };
+    /**
+     * @example {
+     *       "origin": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "tree_size": 2,
+     *       "root_hash": "f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2",
+     *       "timestamp": "2026-01-31T12:00:00.000Z",
+     *       "note": "countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m\n2\n8sobtsfpB9Btr+Roflefznazfk6Tt2BQItpS5szCb9I=\ntime 2026-01-31T12:00:00.000Z\n\n— countersign.example.com/user_01m7x1m1tre75vaz5yvpbmvt6m 7cIWo0Yg2bW3yS0n1y7h1mJ0m5C0m0pQyG9fDkq5hZ2cV8yqfY3nqk1o2jQfM5xqWc3m2kq0y1b8n4tP6sH0Ag2J4Aw=\n"
+     *     }
+     */
+    Checkpoint: {
+      /** @description The log's name: the host of the service and the account. */
+      origin: string;
+      /** @description Entries under it: those with the sequences from 1 to this. */
+      tree_size: number;
+      /**
+       * @description SHA-256, in hexadecimal.
+       * @example f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2
+       */
+      root_hash: string;
+      /**
+       * Format: date-time
+       * @description When it was sealed.
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      timestamp: string;
+      /** @description The same, signed with Ed25519: a note of https://c2sp.org/signed-note in the form of https://c2sp.org/tlog-checkpoint, with the time as an extension line. The key is at `/.well-known/jwks.json`, with a `kid` that begins with `log-`. */
+      note: string;
     };
     /**
      * @description An action on the account itself.
@@ -3094,6 +3174,7 @@ export interface components {
       | 'permission.escalated'
       | 'permission.decided'
       | 'permission.expired'
+      | 'permission.outcome_missing'
       | 'webhook.disabled'
       | 'account.stopped'
       | 'account.resumed';
@@ -3545,6 +3626,11 @@ export interface components {
       external_id?: string;
       /** @description Only permissions for exactly this action. */
       action?: string;
+      /**
+       * @description Only permissions whose act had this outcome, as its program says.
+       * @enum {string}
+       */
+      outcome?: 'failed' | 'unknown';
       /** @description Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents. */
       decided_by?: string;
     };
@@ -3682,6 +3768,13 @@ export interface components {
       limit?: number;
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
+    };
+    GetCheckpointQuery: {
+      /**
+       * @description Asks for the newest head that a witness has cosigned, with the cosignatures.
+       * @constant
+       */
+      witnessed?: 'true';
     };
     ProveConsistencyQuery: {
       /**
@@ -3878,6 +3971,7 @@ export type Approval = components['schemas']['Approval'];
 export type AuthenticationResponse = components['schemas']['AuthenticationResponse'];
 export type Denial = components['schemas']['Denial'];
 export type StatementRequest = components['schemas']['StatementRequest'];
+export type OutcomeReport = components['schemas']['OutcomeReport'];
 export type TokenUse = components['schemas']['TokenUse'];
 export type TokenRevocation = components['schemas']['TokenRevocation'];
 export type TokenIntrospection = components['schemas']['TokenIntrospection'];
@@ -3928,6 +4022,8 @@ export type TokenStatus = components['schemas']['TokenStatus'];
 export type Series = components['schemas']['Series'];
 export type Review = components['schemas']['Review'];
 export type ReviewVote = components['schemas']['ReviewVote'];
+export type Outcome = components['schemas']['Outcome'];
+export type OutcomeStatus = components['schemas']['OutcomeStatus'];
 export type SeriesUsage = components['schemas']['SeriesUsage'];
 export type Statement = components['schemas']['Statement'];
 export type UsedToken = components['schemas']['UsedToken'];
@@ -3948,9 +4044,10 @@ export type AuditDetails = components['schemas']['AuditDetails'];
 export type EntryVote = components['schemas']['EntryVote'];
 export type AuditHistogram = components['schemas']['AuditHistogram'];
 export type AuditExport = components['schemas']['AuditExport'];
-export type Checkpoint = components['schemas']['Checkpoint'];
+export type NamedCheckpoint = components['schemas']['NamedCheckpoint'];
 export type ConsistencyProof = components['schemas']['ConsistencyProof'];
 export type InclusionProof = components['schemas']['InclusionProof'];
+export type Checkpoint = components['schemas']['Checkpoint'];
 export type Activity = components['schemas']['Activity'];
 export type LogContinuation = components['schemas']['LogContinuation'];
 export type Receipt = components['schemas']['Receipt'];
@@ -3983,6 +4080,7 @@ export type ListAuditEntriesQuery = components['schemas']['ListAuditEntriesQuery
 export type GetAuditHistogramQuery = components['schemas']['GetAuditHistogramQuery'];
 export type CreateAuditExportInput = components['schemas']['CreateAuditExportInput'];
 export type ListAuditExportsQuery = components['schemas']['ListAuditExportsQuery'];
+export type GetCheckpointQuery = components['schemas']['GetCheckpointQuery'];
 export type ProveConsistencyQuery = components['schemas']['ProveConsistencyQuery'];
 export type ListActivityQuery = components['schemas']['ListActivityQuery'];
 export type DownloadFileQuery = components['schemas']['DownloadFileQuery'];

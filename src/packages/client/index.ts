@@ -25,6 +25,7 @@ export type {
   GuardedFunction,
   GuardOptions,
 } from './guard/guard.ts';
+export { type GuardedEnd, OutcomeUnknown } from './guard/report.ts';
 export type { Json } from './json.ts';
 export type { Page, PagePromise } from './page.ts';
 export type { AskRule, Rule, RuleDefaults, Rules, ToolArguments } from './rules/rules.ts';

@@ -18,7 +18,6 @@ import type {
   ChannelDelivery,
   ChannelDeliveryDetail,
   ChannelUpdate,
-  Checkpoint,
   ComplianceReport,
   ConsistencyProof,
   CreateAuditExportInput,
@@ -33,6 +32,7 @@ import type {
   GetAgentStatisticsQuery,
   GetApiDescriptionAnswer,
   GetAuditHistogramQuery,
+  GetCheckpointQuery,
   GetPermissionQuery,
   Health,
   InclusionProof,
@@ -64,9 +64,11 @@ import type {
   MemberDetails,
   MemberInvitation,
   MemberUpdate,
+  NamedCheckpoint,
   Notification,
   NotificationSettings,
   NotificationSettingsUpdate,
+  OutcomeReport,
   OwnAccount,
   OwnerInvitation,
   PairingExchange,
@@ -630,6 +632,22 @@ export abstract class Operations {
   }
 
   /**
+   * Report the outcome of the act.
+   *
+   * Says what happened after the use: for the agent, the member or the account that took it. It is the word of the program, so it is not in the audit log. The same report again is 200; another one is refused, except after `unknown`. It also works while the account is stopped.
+   *
+   * `POST /v1/permissions/{id}/outcome`, by an agent key or a user token with `tokens:use`.
+   */
+  reportOutcome(id: string, body: OutcomeReport, options?: CallOptions): Promise<Permission> {
+    return this.json<Permission>({
+      method: 'POST',
+      path: path`/v1/permissions/${id}/outcome`,
+      body,
+      ...options,
+    });
+  }
+
+  /**
    * Use a token.
    *
    * Takes one use atomically, and says what the token allows. The guard of a resource calls this before it acts.
@@ -859,8 +877,13 @@ export abstract class Operations {
    *
    * `GET /v1/audit/checkpoint`, by a user token with `audit:read`.
    */
-  getCheckpoint(options?: CallOptions): Promise<Checkpoint> {
-    return this.json<Checkpoint>({ method: 'GET', path: path`/v1/audit/checkpoint`, ...options });
+  getCheckpoint(query: GetCheckpointQuery = {}, options?: CallOptions): Promise<NamedCheckpoint> {
+    return this.json<NamedCheckpoint>({
+      method: 'GET',
+      path: path`/v1/audit/checkpoint`,
+      query,
+      ...options,
+    });
   }
 
   /**

@@ -9,7 +9,7 @@ import { verifyWithoutProof } from './verify-without-proof.ts';
 
 const HELP = `Verifies the audit log against its signed tree heads. Shares no code with the service.
 
-  npm run verify -- <receipt file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
+  npm run verify -- <receipt file> [--key <key>] [--checkpoints <path>] [--passkeys <file>] [--witnesses <file>]
   npm run verify -- <export file> --proof <proof file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
   npm run verify -- <entry file> --proof <proof file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
   npm run verify -- <URL of the service> [--token <user token>] [--key <key>] [--checkpoints <path>] [--passkeys <file>]
@@ -28,6 +28,7 @@ checks only the signatures of votes in an export with details (JSON, CSV or Parq
                  of notes named by size. The fourth form adds the newest checkpoint, and creates the file if necessary
   --passkeys     the passkeys of members that you pinned, as JSON: {"origin": "https://…", "members": {"member_…": […]}},
                  where each list has the form of "passkeys" in GET /v1/members/:id
+  --witnesses    the witnesses that you trust, as a policy of https://c2sp.org/tlog-policy; for receipts
   --token        the user token; the variable COUNTERSIGN_TOKEN keeps it out of the shell history
   --json         print the result as JSON, for programs (npm run --silent verify -- …)
   --help         print this help
@@ -41,6 +42,7 @@ const options = {
   key: { type: 'string' },
   checkpoints: { type: 'string' },
   passkeys: { type: 'string' },
+  witnesses: { type: 'string' },
   token: { type: 'string' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -90,7 +92,10 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
     });
   }
   const receipt = await openReceipt(file);
-  if (receipt) return await verifyReceipt({ value: receipt, key, checkpoints, passkeys });
+  const witnesses = values.witnesses && resolveFromCaller(values.witnesses);
+  if (receipt)
+    return await verifyReceipt({ value: receipt, key, checkpoints, passkeys, witnesses });
+  if (witnesses) throw new CannotCheck('--witnesses is for receipts');
   if (!passkeys)
     throw new CannotCheck(
       `${file} is not a receipt. Give the proof of an export or of an entry with --proof`,

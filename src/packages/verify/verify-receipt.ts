@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { checkSignature } from './check-signature.ts';
+import { checkWitnesses } from './check-witnesses.ts';
 import { newReport } from './core/checkpoint.ts';
 import { CannotCheck, Fault, type Report } from './core/findings.ts';
 import { type Json, type JsonObject, parseJson } from './core/json.ts';
@@ -19,6 +20,8 @@ export interface VerifyReceiptOptions {
   checkpoints?: string | undefined;
   /** The path of the pinned passkeys (see `readPasskeys`). */
   passkeys?: string | undefined;
+  /** The path of the trust policy with the witnesses. */
+  witnesses?: string | undefined;
 }
 
 /** Maximum size of a receipt: 100 entries with votes, and the arguments and preview. */
@@ -61,7 +64,7 @@ function parse(text: string): Json {
  * @throws CannotCheck if a file or the given key cannot be read
  */
 export async function verifyReceipt(options: VerifyReceiptOptions): Promise<Report> {
-  const { value, key, checkpoints, passkeys } = options;
+  const { value, key, checkpoints, passkeys, witnesses } = options;
   const kept =
     checkpoints === undefined ? [] : (await KeptCheckpoints.openExisting(checkpoints)).all;
   const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
@@ -71,6 +74,7 @@ export async function verifyReceipt(options: VerifyReceiptOptions): Promise<Repo
   addStory(report, receipt);
   votes.addTo(report);
   const keys = await checkSignature(report, checkpoint, key);
+  if (witnesses !== undefined) await checkWitnesses(report, checkpoint, witnesses);
   if (report.faults.length === 0) {
     const isNewest = false;
     await compareHistory(report, kept, checkpoint, { keys, roots: new Map(), isNewest });

@@ -22,6 +22,10 @@ export const PermissionRequest = lazy(() => {
       input_digest: input_digest.optional(),
       preview: preview.optional(),
       external_id: external_id.optional(),
+      reports_outcome: z.boolean().default(false).meta({
+        description:
+          'Whether the program will report what happened after the use. Only with a `max_uses` of 1.',
+      }),
     })
     .meta({
       id: 'PermissionRequest',

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { ConstraintError, type Reader } from '../../db/database';
 import { agents } from '../../db/schema';
-import { Problem, unavailable } from '../../errors';
+import { invalidRequest, Problem, unavailable } from '../../errors';
 import { agentAccess } from '../../http/access';
 import { type AgentContext, newId, type RequestContext } from '../../http/context';
 import { body, noQuery, readJson, readObject } from '../../http/input';
@@ -54,8 +54,8 @@ interface RequestPermissionContext extends AgentContext {
  *
  * If the policy or the series that approves it is changed, or is used up, before the approval is
  * stored, weighs the request again. After three such races people decide.
- * @throws Problem `account_stopped`; `conflict` if the agent or the account has the maximum number
- *   of pending requests, or the log is full; `external_id_conflict` if another request of the agent
+ * @throws Problem `invalid_request`, `account_stopped`; `conflict` if the agent or the account has
+ *   the maximum number of pending requests, or the log is full; `external_id_conflict` if another request of the agent
  *   has the external id
  */
 export async function requestPermission(
@@ -67,6 +67,7 @@ export async function requestPermission(
   const { action, resource } = input;
   requireSeriesFits(input);
   const act = await describeAct(input);
+  checkPromise(input);
   const id = newId(runtime, 'perm');
   const subject = { account: account.number, agent: agent.number, id, action, resource };
   const draft = { subject, input, act };
@@ -88,6 +89,13 @@ export async function requestPermission(
       rules = loaded;
     }
   }
+}
+
+/** @throws Problem `invalid_request` if the outcome of several uses is promised */
+function checkPromise({ reports_outcome, max_uses }: RequestInput): void {
+  if (!reports_outcome || max_uses === 1) return;
+  const message = 'takes a request with a `max_uses` of 1';
+  throw invalidRequest([{ path: 'body.reports_outcome', message }]);
 }
 
 /**

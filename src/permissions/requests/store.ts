@@ -6,6 +6,7 @@ import { CredentialEnded } from '../../ledger/authority';
 import { SECOND } from '../../lib/time';
 import { contentsRow, presentSent } from '../contents';
 import { digestDetails, draftPermissionEntry } from '../draft-entry';
+import { NO_OUTCOME } from '../outcomes/outcome';
 import {
   type Permission,
   type PermissionRow,
@@ -51,9 +52,7 @@ export async function storeRequest(
       ...(row.status === 'pending' ? [pendingQuotaGuard(subject)] : []),
     ],
     changes: (write) => [
-      write
-        .insert(permissions)
-        .values({ ...columnsOfRow, lastEntry: appendedSequence(subject.account) }),
+      write.insert(permissions).values({ ...columnsOfRow, ...entriesOf(draft, ruling) }),
       ...(contents ? [write.insert(permissionContents).values(contents)] : []),
       ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ...(count ? [count(write)] : []),
@@ -94,6 +93,7 @@ async function draftRow(
     tokenTtl: input.token_ttl,
     maxUses: input.max_uses,
     series: input.series ?? null,
+    outcomeState: input.reports_outcome ? 'promised' : null,
     expiresAt: now + input.expires_in * SECOND,
     createdAt: now,
     updatedAt: now,
@@ -115,7 +115,15 @@ const UNDECIDED = {
   tokenIssuedAt: null,
   tokenExpiresAt: null,
   tokenKeyId: null,
+  ...NO_OUTCOME,
 } as const;
+
+/** The sequences of the entries that are appended for a new permission. */
+function entriesOf({ subject, input }: DraftRequest, { entry }: Ruling) {
+  const lastEntry = appendedSequence(subject.account);
+  const requestEntry = entry ? appendedSequence(subject.account, 1) : lastEntry;
+  return { lastEntry, requestEntry: input.reports_outcome ? requestEntry : null };
+}
 
 function draftRequestEntry(
   context: AgentContext,

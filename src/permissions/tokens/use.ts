@@ -16,7 +16,8 @@ import type { Entry } from '../../ledger/entry';
 import { requireNotStopped } from '../../ledger/stop';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { draftPermissionEntry } from '../draft-entry';
+import { draftPermissionEntry, userOfToken } from '../draft-entry';
+import { awaitOutcome } from '../outcomes/outcome';
 import {
   findPermission,
   type GrantedToken,
@@ -140,7 +141,7 @@ export async function useToken(
  * @throws Problem `token_not_active` if somebody else took the last use at the same time
  */
 async function takeUse(
-  { ledger, runtime }: Context,
+  { ledger, runtime, principal }: Context,
   { row, entry, expected }: { row: PermissionRow; entry: Entry; expected: UsedToken },
 ): Promise<number | null> {
   const now = runtime.now();
@@ -167,6 +168,7 @@ async function takeUse(
               ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
           lastEntry: appendedSequence(row.account),
           updatedAt: now,
+          ...(row.outcomeState === 'promised' && awaitOutcome(userOfToken(principal), now)),
         })
         .where(and(isPermissionWithId(row.account, row.id), isUsable(now)))
         .returning({ uses: permissions.tokenUses }),

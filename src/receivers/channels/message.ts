@@ -26,6 +26,11 @@ export interface DisabledWebhook {
   disabled_reason: string;
 }
 
+/** What the event `permission.outcome_missing` means, for people. */
+export const MISSING_OUTCOME =
+  'The program used its approval and did not report within 10 minutes what happened. The act may ' +
+  'have happened, in part or not at all. Find out before it is done again.';
+
 /** Reads what a delivery says about a permission. Its event must still be kept. */
 export function readMessage(delivery: DueDelivery, publicUrl: string): PermissionMessage {
   const { event, reminder, names } = delivery;

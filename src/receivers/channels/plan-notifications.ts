@@ -210,6 +210,8 @@ function concerns(
     case 'permission.expired':
       // A request that its agent has withdrawn notifies nobody.
       return at >= row.expiresAt && (isReviewer || isAgentOwner);
+    case 'permission.outcome_missing':
+      return isAgentOwner || (row.policyId === null && isReviewer);
   }
 }
 
@@ -268,7 +270,8 @@ function slackChannelsOfEvent(
     }
   }
   // Nobody was asked about a request that a policy decided at once.
-  const isNew = isWanted(channel, source) && reminder === 0 && permission.row.policyId === null;
+  const isOfPeople = permission.row.policyId === null || event === 'permission.outcome_missing';
+  const isNew = isWanted(channel, source) && reminder === 0 && isOfPeople;
   if (isNew) {
     for (const slackChannel of slackChannelsFor(channel, permission)) found.add(slackChannel);
   }

@@ -35,6 +35,7 @@ const PERMISSION: Permission = {
   review: null,
   series: null,
   granted_series: null,
+  outcome: null,
   input: { secret: 'of the input' },
   preview: { title: 'Reply to ticket 4711', summary: 'of the preview' },
 };

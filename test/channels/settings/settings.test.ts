@@ -174,8 +174,8 @@ describe('a change is refused', () => {
   it('for events that are unknown or named twice', async () => {
     const { put } = await makeCaller();
     const names =
-      'permission.requested, permission.escalated, permission.decided, permission.expired, webhook.disabled, ' +
-      'account.stopped, account.resumed';
+      'permission.requested, permission.escalated, permission.decided, permission.expired, ' +
+      'permission.outcome_missing, webhook.disabled, account.stopped, account.resumed';
     expect(refusal(await put({ events: ['audit.created'] }))).toEqual([
       400,
       `body.events.0: must be one of ${names}`,

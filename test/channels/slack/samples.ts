@@ -57,6 +57,7 @@ export function permissionWith(fields: Partial<Permission> = {}): Permission {
     review: null,
     series: null,
     granted_series: null,
+    outcome: null,
     ...fields,
   };
 }

@@ -118,6 +118,11 @@ export async function makeGrowthAccount(
   });
   const used = await approved({ max_uses: 2, external_id: 'first' });
   await must('POST', '/v1/tokens/use', { token: used.token.value });
+  for (const status of ['failed', 'unknown', 'succeeded']) {
+    const { id, token: granted } = await approved({ reports_outcome: true });
+    await must('POST', '/v1/tokens/use', { token: granted.value });
+    await must('POST', `/v1/permissions/${id}/outcome`, { status });
+  }
   await approved({ max_uses: 5, token_ttl: 604_800 });
   await must(
     'PUT',

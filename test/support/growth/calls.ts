@@ -45,10 +45,14 @@ function page(path: string | ((account: GrowthAccount) => string), route?: strin
 }
 
 /** A call of a tool of the MCP server, by the agent or with the account's token. */
-function tool(name: string, as: 'agent' | 'user', make: (account: GrowthAccount) => object): Line {
+function tool(
+  name: string,
+  as: 'agent' | 'user',
+  make: (account: GrowthAccount) => object | Promise<object>,
+): Line {
   return line(
     'POST /mcp',
-    (account) => ({
+    async (account) => ({
       path: '/mcp',
       token: as === 'agent' ? account.agent.key : account.token,
       headers: { Accept: 'application/json, text/event-stream' },
@@ -56,7 +60,7 @@ function tool(name: string, as: 'agent' | 'user', make: (account: GrowthAccount)
         jsonrpc: '2.0',
         id: 1,
         method: 'tools/call',
-        params: { name, arguments: make(account) },
+        params: { name, arguments: await make(account) },
       },
     }),
     name,
@@ -68,6 +72,24 @@ const byAgent = (account: GrowthAccount, call: Call): Call => ({
   ...call,
   token: account.agent.key,
 });
+
+/** Takes a use whose outcome was promised, as the account or as the agent. Returns its permission. */
+async function useWithPromise(
+  { must, agent, token }: GrowthAccount,
+  user = token,
+): Promise<string> {
+  const asAgent = { token: agent.key };
+  const { id } = await must(
+    'POST',
+    '/v1/permissions',
+    { ...ASKED, reports_outcome: true },
+    asAgent,
+  );
+  await must('POST', `/v1/permissions/${id}/approve`);
+  const permission = await must('GET', `/v1/permissions/${id}`, undefined, asAgent);
+  await must('POST', '/v1/tokens/use', { token: permission.token.value }, { token: user });
+  return id;
+}
 
 let names = 0;
 /** A name that nothing has yet. */
@@ -323,6 +345,17 @@ const PERMISSION_LINES: Line[] = [
   line('POST /v1/permissions/:id/withdraw', (a) =>
     byAgent(a, { path: `/v1/permissions/${take(a.pending)}/withdraw` }),
   ),
+  line('POST /v1/permissions/:id/outcome', async (a) => ({
+    path: `/v1/permissions/${await useWithPromise(a)}/outcome`,
+    body: { status: 'failed', summary: 'The mailbox is full' },
+  })),
+  ...['failed', 'unknown', 'failed&status=approved'].map((query) =>
+    line(
+      'GET /v1/permissions',
+      () => ({ path: `/v1/permissions?outcome=${query}` }),
+      `outcome ${query}`,
+    ),
+  ),
   line('POST /v1/tokens/use', (a) =>
     byAgent(a, { path: '/v1/tokens/use', body: { token: take(a.tokens) } }),
   ),
@@ -491,6 +524,10 @@ const MCP: Line[] = [
   tool('get_permission', 'agent', (a) => ({ permission_id: a.used })),
   tool('list_my_permissions', 'agent', () => ({})),
   tool('list_pending', 'user', () => ({})),
+  tool('report_outcome', 'agent', async (a) => ({
+    permission_id: await useWithPromise(a, a.agent.key),
+    status: 'succeeded',
+  })),
   tool('request_permission', 'agent', () => ({ ...REVIEWED, external_id: newName() })),
   tool('search_audit', 'user', () => ({})),
   tool('simulate_policy', 'user', (a) => ({

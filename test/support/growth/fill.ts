@@ -101,6 +101,7 @@ class Copies {
         count,
         {
           id: this.id('t.id'),
+          request_entry: 't.request_entry + n.i',
           external_id: "'copy-' || n.i || '-' || hex(substr(t.id, 14))",
           created_at: created,
           updated_at: created,

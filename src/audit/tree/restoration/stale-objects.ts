@@ -1,6 +1,7 @@
 import { extendsBeyond } from '../../../lib/tiles';
 import { formatTime } from '../../../lib/time';
 import type { Id } from '../../../lib/typeid';
+import { cosignatureFolder, cosignaturesKey } from '../../witnesses/cosigned-head';
 import { parseHead } from '../checkpoint';
 import { headFolder, headKey, listObjects, putOnce, tileFolder, treeFolder } from '../storage';
 
@@ -17,8 +18,8 @@ export interface StaleObject {
 /** The objects in R2 that belong to a longer tree than the database has. */
 export interface StaleObjects {
   /**
-   * Full tiles with leaves beyond the tree. All other tiles are the same in every extension of the
-   * tree.
+   * Full tiles with leaves beyond the tree, and cosignatures of longer trees. All other tiles are
+   * the same in every extension of the tree.
    */
   tiles: StaleObject[];
   /** Published heads, the smallest first. */
@@ -49,11 +50,13 @@ export async function findStaleObjects(
     }
     return found;
   };
-  const [tiles, heads] = await Promise.all([
+  const isAny = () => true;
+  const [tiles, cosignatures, heads] = await Promise.all([
     list(folder, folder, isBeyond),
-    list(headFolder(account), headKey(account, size), () => true),
+    list(cosignatureFolder(account), cosignaturesKey(account, size), isAny),
+    list(headFolder(account), headKey(account, size), isAny),
   ]);
-  return { tiles, heads };
+  return { tiles: [...tiles, ...cosignatures], heads };
 }
 
 /**

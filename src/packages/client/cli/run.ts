@@ -19,7 +19,13 @@ import { hideKey } from './hide-key.ts';
 import { note } from './print.ts';
 import { bindFiles } from './run/bound-files.ts';
 import { Interruption } from './run/interruption.ts';
-import { type CommandInput, findExecutable, requireUnchanged, runAct } from './run/run-act.ts';
+import {
+  CommandFailed,
+  type CommandInput,
+  findExecutable,
+  requireUnchanged,
+  runAct,
+} from './run/run-act.ts';
 import type { Session } from './session.ts';
 import { readDuration, readGiven, readJsonObject } from './values.ts';
 
@@ -122,7 +128,7 @@ export const run = command({
           interruption.signal.throwIfAborted();
           report.outcome = 'ran';
           interruption.forward();
-          return await runAct(act, executable, granted, interruption);
+          await runAct(act, executable, granted, interruption);
         },
         {
           action: args.action,
@@ -130,6 +136,7 @@ export const run = command({
           scope,
           ...present({ reason: args.reason, wait, expiresIn }),
           ...(args['accept-narrowed'] && { fits: () => true }),
+          summary: (end) => ('error' in end ? messageOf(end.error) : undefined),
           // A later run with the same external id goes on with the request.
           abandoned: externalId === undefined ? 'withdraw' : 'keep',
           onPending: async (request) => {
@@ -140,14 +147,17 @@ export const run = command({
       );
       const act = { command: program, args: programArgs, cwd, ...bound };
       try {
-        report.exit_code = await guarded(act, {
-          ...present({ externalId }),
-          signal: interruption.signal,
-        });
+        await guarded(act, { ...present({ externalId }), signal: interruption.signal });
+        report.exit_code = EXIT.done;
       } catch (error) {
-        if (!interruption.signal.aborted || report.outcome === 'ran') throw error;
-        report.outcome = 'interrupted';
-        report.exit_code = SIGNAL_BASE + interruption.number;
+        if (error instanceof CommandFailed) {
+          report.exit_code = error.exitCode;
+        } else if (interruption.signal.aborted && report.outcome !== 'ran') {
+          report.outcome = 'interrupted';
+          report.exit_code = SIGNAL_BASE + interruption.number;
+        } else {
+          throw error;
+        }
       } finally {
         interruption.end();
       }

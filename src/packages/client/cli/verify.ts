@@ -26,6 +26,11 @@ export const verify = command({
       description: 'The checkpoints of the log that you kept',
       valueHint: 'kept.jsonl',
     },
+    witnesses: {
+      type: 'string',
+      description: 'The witnesses that you trust, as a policy of c2sp.org/tlog-policy',
+      valueHint: 'policy',
+    },
   },
   notes: [
     'Keys that the service shows prove nothing against the service: keep /.well-known/jwks.json, and give it with --key. ' +
@@ -36,11 +41,11 @@ export const verify = command({
     'countersign verify receipt.json --key jwks.json --passkeys keys.json',
   ],
   async run({ args, session }) {
-    const { file, key, passkeys, checkpoints } = args;
+    const { file, key, passkeys, checkpoints, witnesses } = args;
     const report = await findings(async () => {
       const value = await openReceipt(file);
       if (!value) throw new CannotCheck(`${file} is not a receipt`);
-      return await verifyReceipt({ value, key, passkeys, checkpoints });
+      return await verifyReceipt({ value, key, passkeys, checkpoints, witnesses });
     });
     const result = { verdict: verdictOf(report), ...report };
     await printRecord(session, result, () => [

@@ -87,6 +87,7 @@ export async function describeAct<Input>(
     ...shownInput,
     external_id: name,
     max_uses: 1,
+    reports_outcome: true,
   };
   return { canonical, inputDigest, externalId: name, request };
 }

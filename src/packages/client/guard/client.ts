@@ -5,7 +5,7 @@ import type { Operations } from '../operations.ts';
 export interface GuardClient
   extends Pick<
     Operations,
-    'requestPermission' | 'getPermission' | 'withdrawPermission' | 'useToken'
+    'requestPermission' | 'getPermission' | 'withdrawPermission' | 'useToken' | 'reportOutcome'
   > {
   readonly baseUrl: string;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-import type { Permission } from '../api.ts';
+import type { Outcome, Permission } from '../api.ts';
 import { ApiError, CountersignError } from '../errors.ts';
 import type { Json } from '../json.ts';
 
@@ -51,9 +51,17 @@ export class PermissionLapsed extends GuardError {
   readonly code = 'permission_lapsed';
 }
 
-/** A use of the approval was taken before. Whether the act happened then is unknown. */
+/** A use of the approval was taken before. `outcome` says what is known of the act. */
 export class AlreadyUsed extends GuardError {
   readonly code = 'already_used';
+
+  /**
+   * What the program that took the use reported, or that it has not; null where it promised no
+   * report, or the service did not say.
+   */
+  get outcome(): Outcome | null {
+    return this.permission?.outcome ?? null;
+  }
 }
 
 /** The input, or what is asked for it, differs from the request that the external id names. */
@@ -126,11 +134,7 @@ export function explainInactive(
 ): GuardError {
   switch (reason) {
     case 'used':
-      return new AlreadyUsed(
-        'The approval was used before. Whether the act happened is unknown.',
-        state,
-        options,
-      );
+      return new AlreadyUsed(describeUse(state.permission?.outcome), state, options);
     case 'expired':
       return new PermissionLapsed('The approval ran out before it was used.', state, options);
     case 'mismatch':
@@ -144,4 +148,14 @@ export function explainInactive(
     default:
       return new PermissionDenied(`The approval does not hold: ${reason}.`, state, options);
   }
+}
+
+function describeUse(outcome: Outcome | null | undefined): string {
+  const known = {
+    awaited: 'Its outcome was not reported yet: the act may still run.',
+    succeeded: 'The act succeeded then, as its program reported.',
+    failed: 'The act failed then, as its program reported: part of it may have happened.',
+    unknown: 'Whether the act happened is unknown.',
+  };
+  return `The approval was used before. ${known[outcome?.status ?? 'unknown']}`;
 }

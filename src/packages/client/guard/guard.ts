@@ -4,6 +4,7 @@ import { type Duration, toMilliseconds, toSeconds } from '../duration.ts';
 import { type Act, type ActOptions, describeAct, type Limits } from './act.ts';
 import { ask, askAndWait } from './ask.ts';
 import type { GuardClient } from './client.ts';
+import { runAndReport, type Summarize } from './report.ts';
 import { checkApproval, makePendingError } from './request-decision.ts';
 import { takeUse } from './take-use.ts';
 
@@ -68,6 +69,11 @@ export interface GuardOptions<Input> extends ActOptions<Input> {
    * the wait begins.
    */
   onPending?: (request: AskedRequest & { url: string }) => unknown;
+  /**
+   * Says in a few words how the act ended, for the people who read its outcome. By default only
+   * `OutcomeUnknown` says something: its message.
+   */
+  summary?: Summarize;
   /** Called in shadow mode with what would have been asked. */
   onShadow?: (request: PermissionRequest) => unknown;
 }
@@ -89,6 +95,7 @@ export const GUARD_OPTIONS: OptionList<GuardOptions<unknown>> = {
   wait: true,
   abandoned: true,
   onPending: true,
+  summary: true,
   onShadow: true,
 };
 
@@ -110,7 +117,7 @@ export function guard<Input, Output>(
 ): Guarded<Input, Output> {
   checkOptions(options, GUARD_OPTIONS, 'guard()');
   checkValues(options);
-  const { mode = 'wait', fits, onShadow } = options;
+  const { mode = 'wait', fits, summary, onShadow } = options;
   return async (input, call = {}) => {
     checkOptions(call, CALL_OPTIONS, 'A guarded call');
     const { externalId, signal } = call;
@@ -126,7 +133,8 @@ export function guard<Input, Output>(
     signal?.throwIfAborted();
     const granted = await takeUse(client, act, approval);
     const request = { permissionId: permission.id, externalId: act.externalId };
-    return fn(JSON.parse(act.canonical), granted, request);
+    const run = () => fn(JSON.parse(act.canonical), granted, request);
+    return runAndReport(client, permission.id, run, summary);
   };
 }
 

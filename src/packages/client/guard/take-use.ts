@@ -1,3 +1,4 @@
+import type { Permission } from '../api.ts';
 import { ApiError, isOutage } from '../errors.ts';
 import type { Act, Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
@@ -6,6 +7,9 @@ import { type Approval, OUTAGE_PAUSE, STOPPED } from './request-decision.ts';
 
 /** How long the guard tries to take the use while the service does not answer, in milliseconds. */
 const USE_TIMEOUT = 120_000;
+
+/** How long the service has to say what became of an earlier use, in milliseconds. */
+const READ_TIMEOUT = 5_000;
 
 const STOPPED_LATE = `${STOPPED} Whether the approval was used up is unknown.`;
 const UNKNOWN_USE =
@@ -33,8 +37,10 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
       return used.scope as Limits;
     } catch (error) {
       const cause = { cause: error };
-      if (error instanceof ApiError && error.code === 'token_not_active')
-        throw explainInactive(error.reason, state, cause);
+      if (error instanceof ApiError && error.code === 'token_not_active') {
+        const permission = await readAgain(client, approval.permission);
+        throw explainInactive(error.reason, { ...state, permission }, cause);
+      }
       if (isStop(error)) throw new AccountStopped(isUnknown ? STOPPED_LATE : STOPPED, state, cause);
       if (!isOutage(error)) throw error;
       isUnknown = true;
@@ -42,4 +48,11 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
       await client.clock.sleep(OUTAGE_PAUSE);
     }
   }
+}
+
+/** Reads the permission as it is now, with its outcome; as it was if the service does not answer. */
+async function readAgain(client: GuardClient, permission: Permission): Promise<Permission> {
+  return await client
+    .getPermission(permission.id, {}, { timeout: READ_TIMEOUT, maxRetries: 0 })
+    .catch(() => permission);
 }

@@ -1,5 +1,5 @@
 import type { PermissionMessage } from '../message';
-import { endWord } from './compose';
+import { endWord, isOutcomeMissing, OUTCOME_UNKNOWN } from './compose';
 import type { Block, ListedRequest, Phrase } from './document';
 import type { Mail, Recipient } from './mail';
 import { renderMail } from './render';
@@ -69,12 +69,16 @@ function moreText(more: number, waiting: number): string {
   return `${start}, ${waiting} of which ${wait}. ${end}`;
 }
 
-/** The last message about each request, or in any order one that says how it ended. */
+/**
+ * The last message about each request, or in any order one that says how it ended or, even more,
+ * that its outcome is unknown.
+ */
 function latestOfEach(messages: readonly PermissionMessage[]): PermissionMessage[] {
   const latest = new Map<string, PermissionMessage>();
   for (const message of messages) {
     const known = latest.get(message.permission.id);
-    if (!known || endWord(known.permission) === null) latest.set(message.permission.id, message);
+    const isLast = isOutcomeMissing(message) || !known || endWord(known.permission) === null;
+    if (isLast) latest.set(message.permission.id, message);
   }
   return [...latest.values()];
 }
@@ -103,6 +107,7 @@ function listedRequest(message: PermissionMessage, now: number): ListedRequest {
 /** Until when a request can be decided, or how it ended. */
 function stateOf(message: PermissionMessage, now: number): Phrase[] {
   const { permission, decidedBy } = message;
+  if (isOutcomeMissing(message)) return [OUTCOME_UNKNOWN];
   if (isWaiting(message, now)) return [`Decide by ${deadlineText(permission.expires_at, now)}`];
   const end = endWord(permission) ?? 'Expired';
   if (decidedBy === null) return [end];

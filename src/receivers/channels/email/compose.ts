@@ -7,6 +7,7 @@ import {
   ACCOUNT_EFFECTS,
   type AccountMessage,
   type DisabledWebhook,
+  MISSING_OUTCOME,
   type PermissionMessage,
 } from '../message';
 import type { Block, Fact } from './document';
@@ -189,6 +190,14 @@ export function composeAccountMail(
   );
 }
 
+/** What stands for the outcome of an act whose program did not report it. */
+export const OUTCOME_UNKNOWN = 'Outcome unknown';
+
+/** Whether a message says that an outcome was not reported. */
+export function isOutcomeMissing({ event }: Pick<PermissionMessage, 'event'>): boolean {
+  return event === 'permission.outcome_missing';
+}
+
 /** How a request ended, in one word; null while it waits. */
 export function endWord(permission: Permission): string | null {
   if (permission.status === 'approved') return 'Approved';
@@ -202,7 +211,7 @@ function wordsOf({ event, isReminder, permission }: PermissionMessage): {
   heading: string;
   label: string;
 } {
-  const end = endWord(permission);
+  const end = isOutcomeMissing({ event }) ? OUTCOME_UNKNOWN : endWord(permission);
   if (end !== null) return { heading: end, label: end };
   if (isReminder) {
     return {
@@ -221,8 +230,12 @@ const EFFECTS = {
   denied: 'The agent may not do it.',
 };
 
-/** How a request ended, and by whose decision; nothing while it waits. */
-function endOf({ permission, decidedBy }: PermissionMessage): Block[] {
+/**
+ * How a request ended, or what is not known of its outcome, and by whose decision; nothing while it
+ * waits.
+ */
+function endOf(message: PermissionMessage): Block[] {
+  const { permission, decidedBy } = message;
   const { status, decided_at, decision_reason, updated_at, expires_at } = permission;
   if (status === 'pending') return [];
   if (status === 'expired') {
@@ -235,7 +248,8 @@ function endOf({ permission, decidedBy }: PermissionMessage): Block[] {
   if (decidedBy !== null)
     rows.push({ label: 'Decided by', value: [writtenLine(decidedBy, MAX_LINE)] });
   if (decided_at !== null) rows.push({ label: 'Decided', value: [utcText(decided_at)] });
-  const blocks: Block[] = [{ kind: 'paragraph', text: EFFECTS[status] }];
+  const text = isOutcomeMissing(message) ? MISSING_OUTCOME : EFFECTS[status];
+  const blocks: Block[] = [{ kind: 'paragraph', text }];
   if (rows.length > 0) blocks.push({ kind: 'facts', rows });
   if (decision_reason) {
     blocks.push({

@@ -3,7 +3,7 @@ import { withScriptsMark } from '../../../lib/scripts';
 import { utcText } from '../../../lib/time';
 import { isWithdrawn, type Permission } from '../../../permissions/permission';
 import type { DecisionSource } from '../../../permissions/reviews/review';
-import type { PermissionMessage } from '../message';
+import { MISSING_OUTCOME, type PermissionMessage } from '../message';
 import {
   actions,
   type Block,
@@ -84,8 +84,8 @@ export function permissionMessage(
 }
 
 /**
- * The message about the same permission once it is settled: who decided what and when, or that it
- * expired.
+ * The message about the same permission once it is settled: who decided what and when, that it
+ * expired, or that its outcome is unknown.
  * @param via through what a person decided; null if a policy decided, or nobody
  * @throws Error if the permission is pending
  */
@@ -95,7 +95,7 @@ export function settledMessage(
 ): SlackMessage {
   const outcome = outcomeLines(message, via);
   return compose({
-    headline: settledHeadline(message.permission),
+    headline: settledHeadline(message),
     request: requestLines(message),
     outcome,
     closing: [actions(linkButton(message.url))],
@@ -174,7 +174,8 @@ function headlineOf({ event }: PermissionMessage): string {
   return 'Permission requested';
 }
 
-function settledHeadline(permission: Permission): string {
+function settledHeadline({ event, permission }: PermissionMessage): string {
+  if (event === 'permission.outcome_missing') return 'Outcome unknown';
   if (permission.status === 'approved') return 'Permission approved';
   if (permission.status === 'denied') return 'Permission denied';
   return isWithdrawn(permission) ? 'Request withdrawn' : 'Request expired';
@@ -183,7 +184,7 @@ function settledHeadline(permission: Permission): string {
 const DECIDED_BY = { approved: 'Approved by', denied: 'Denied by' };
 
 function outcomeLines(
-  { permission, decidedBy }: PermissionMessage,
+  { event, permission, decidedBy }: PermissionMessage,
   via: DecisionSource | null,
 ): Line[] {
   const { status, decided_at, decision_reason, expires_at, updated_at } = permission;
@@ -195,6 +196,7 @@ function outcomeLines(
     return [ownLine(`${how} The agent may not do it.`)];
   }
   const lines: Line[] = [];
+  if (event === 'permission.outcome_missing') lines.push(ownLine(MISSING_OUTCOME));
   if (decidedBy !== null) lines.push(writtenLine(DECIDED_BY[status], decidedBy));
   if (decided_at !== null) lines.push(ownLine(`When: ${utcText(decided_at)}`));
   if (via !== null) lines.push(ownLine(`Through: ${VIA[via]}`));

@@ -98,6 +98,7 @@ const PAYLOAD_SCOPES: Record<DeliveryEvent, Scope | null> = {
   'permission.escalated': 'permissions:read',
   'permission.decided': 'permissions:read',
   'permission.expired': 'permissions:read',
+  'permission.outcome_missing': 'permissions:read',
   'webhook.disabled': 'webhooks:read',
   'account.stopped': 'account:read',
   'account.resumed': 'account:read',

@@ -1,4 +1,5 @@
 import type { Runtime } from '../../../env';
+import { readAnswer } from '../../../lib/read-answer';
 import { SECOND } from '../../../lib/time';
 import { untilAborted } from '../../../lib/until-aborted';
 import { REQUEST_TIMEOUT } from './limits';
@@ -101,7 +102,7 @@ async function sendRequest(
     response = await untilAborted(signal, runtime.fetch(url, request));
     error = describeStatus(response.status);
     if (judge) {
-      const text = await readAnswer(signal, response);
+      const text = await readAnswer(signal, response, MAX_ANSWER_BYTES);
       ({ error, receipt } = judge({ status: response.status, error, text }));
     } else {
       discard(response);
@@ -120,25 +121,6 @@ async function sendRequest(
     retryAfter,
     receipt,
   };
-}
-
-/** Reads an answer to its end, or to the maximum, as text. */
-async function readAnswer(signal: AbortSignal, response: Response): Promise<string> {
-  const reader = response.body?.getReader();
-  if (!reader) return '';
-  const decoder = new TextDecoder();
-  let text = '';
-  try {
-    for (let size = 0; size < MAX_ANSWER_BYTES; ) {
-      const { done, value } = await untilAborted(signal, reader.read());
-      if (done) break;
-      size += value.byteLength;
-      text += decoder.decode(value, { stream: true });
-    }
-    return text;
-  } finally {
-    reader.cancel().catch(ignore);
-  }
 }
 
 function discard({ body }: Response): void {

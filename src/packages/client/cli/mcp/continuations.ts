@@ -4,6 +4,25 @@ import { isObject } from '../../json.ts';
 import { type ClientRequest, isRequestId, type RequestId } from './message.ts';
 
 /**
+ * How a call that was asked for ended, as far as the server's answer tells. `unknown` for one that
+ * was cancelled, that makes a task, or that is never answered.
+ */
+export type CallEnd = 'succeeded' | 'failed' | 'unknown';
+
+/** Takes the end of a call that was asked for, once. */
+export type OnEnd = (end: CallEnd) => void;
+
+/** A request that the server has not answered. */
+interface RunningRequest {
+  request: ClientRequest;
+  onEnd: OnEnd;
+  /** Whether the client cancelled it. */
+  isCancelled: boolean;
+}
+
+const ignoreEnd: OnEnd = () => {};
+
+/**
  * The requests that the server has not answered, and those that wait for answers of the client.
  *
  * An id names one request until it is answered: with a second request of the same id, the answer to
@@ -15,16 +34,14 @@ import { type ClientRequest, isRequestId, type RequestId } from './message.ts';
  * tool or arguments.
  */
 export class Continuations {
-  /**
-   * The requests that the server has not answered, by their ids; null for one that the client
-   * cancelled.
-   */
-  readonly #running = new Map<RequestId, ClientRequest | null>();
-  readonly #open = new Set<string>();
+  /** The requests that the server has not answered, by their ids. */
+  readonly #running = new Map<RequestId, RunningRequest>();
+  /** Those that wait for answers of the client, by what they do and their state. */
+  readonly #open = new Map<string, OnEnd>();
 
   /** Says that a request was sent to the server. */
-  expect(request: ClientRequest): void {
-    this.#running.set(request.id, request);
+  expect(request: ClientRequest, onEnd: OnEnd = ignoreEnd): void {
+    this.#running.set(request.id, { request, onEnd, isCancelled: false });
   }
 
   /** Whether the server has a request with this id that it has not answered. */
@@ -37,7 +54,10 @@ export class Continuations {
    * use.
    */
   cancel(id: RequestId): void {
-    if (this.#running.has(id)) this.#running.set(id, null);
+    const running = this.#running.get(id);
+    if (!running) return;
+    running.isCancelled = true;
+    running.onEnd('unknown');
   }
 
   /** Reads a line of the server: it may answer a request, also with a question. */
@@ -46,25 +66,46 @@ export class Continuations {
     for (const message of parseMessages(line)) {
       if (!isObject(message) || Object.hasOwn(message, 'method') || !isRequestId(message.id))
         continue;
-      const request = this.#running.get(message.id);
+      const running = this.#running.get(message.id);
       this.#running.delete(message.id);
+      if (!running || running.isCancelled) continue;
+      const { request, onEnd } = running;
       const { result } = message;
-      if (!request || !isObject(result) || result.resultType !== 'input_required') continue;
-      const key = keyOf(request, result.requestState);
-      if (key !== null) this.#open.add(key);
+      const isQuestion = isObject(result) && result.resultType === 'input_required';
+      const key = isQuestion ? keyOf(request, result.requestState) : null;
+      if (key !== null) this.#open.set(key, onEnd);
+      else onEnd(isQuestion ? 'unknown' : endOf(request, result));
     }
   }
 
-  /** Tells whether a request goes on with one that was let pass, which it can only do once. */
-  take(request: ClientRequest): boolean {
+  /**
+   * Tells whether a request goes on with one that was let pass, which it can only do once.
+   * @returns what takes the end of that one; null if there is none
+   */
+  take(request: ClientRequest): OnEnd | null {
     const key = keyOf(request, request.params.requestState);
-    return key !== null && this.#open.delete(key);
+    if (key === null) return null;
+    const onEnd = this.#open.get(key) ?? null;
+    this.#open.delete(key);
+    return onEnd;
+  }
+
+  /** Ends every call that has no answer: the connection is closed. */
+  close(): void {
+    for (const { onEnd } of this.#running.values()) onEnd('unknown');
+    for (const onEnd of this.#open.values()) onEnd('unknown');
   }
 }
 
 /** Whether a request says that it goes on with an earlier one. */
 export function isContinuation({ params }: ClientRequest): boolean {
   return Object.hasOwn(params, 'inputResponses') || Object.hasOwn(params, 'requestState');
+}
+
+/** How a call ended by its answer. An answer without a result is an error. */
+function endOf({ params }: ClientRequest, result: unknown): CallEnd {
+  if (!isObject(result) || result.isError === true) return 'failed';
+  return Object.hasOwn(params, 'task') ? 'unknown' : 'succeeded';
 }
 
 /** Names what a request does, and a state of it; null if it holds what canonical JSON cannot. */

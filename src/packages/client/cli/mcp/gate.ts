@@ -2,11 +2,12 @@ import type { Clock } from '../../clock.ts';
 import type { Countersign } from '../../countersign.ts';
 import { toMilliseconds } from '../../duration.ts';
 import type { GuardOptions } from '../../guard/guard.ts';
+import { OutcomeUnknown } from '../../guard/report.ts';
 import type { JsonObject } from '../../json.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
 import { escapeText } from '../terminal/escape.ts';
 import { askFor } from './ask.ts';
-import { Continuations, isContinuation } from './continuations.ts';
+import { type CallEnd, Continuations, isContinuation, type OnEnd } from './continuations.ts';
 import type { Line } from './lines.ts';
 import {
   type ClientMessage,
@@ -58,6 +59,12 @@ const NOT_RUN = -32_000;
 /** The client cancelled a call, or is gone. */
 class Cancelled extends Error {}
 
+/** A call was passed to the server, which answers it. */
+class Passed extends Error {}
+
+/** The server answered a call with an error. */
+class CallFailed extends Error {}
+
 /**
  * Stands between an MCP client and a server: no tool call reaches the server unless the rules or
  * people allow it.
@@ -104,13 +111,13 @@ export class Gate {
         refusalOf(request, INVALID_REQUEST, 'A request with this id is not answered yet.'),
       );
     }
-    const passes = message.kind === 'call' ? this.#admit(message) : this.#admitOther(message);
-    if (!passes) return null;
+    const onEnd = message.kind === 'call' ? this.#admit(message) : this.#admitOther(message);
+    if (!onEnd) return null;
     const text = write(message.json);
     if (text === null) {
       return this.#refuse(refusalOf(request, PARSE_ERROR, 'The message is nested too deeply.'));
     }
-    if (request) this.#continuations.expect(request);
+    if (request) this.#continuations.expect(request, onEnd);
     return text;
   }
 
@@ -131,33 +138,41 @@ export class Gate {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const asking of this.#asking.values()) asking.abort(new Cancelled());
+    this.#continuations.close();
     await Promise.all(this.#tasks);
   }
 
-  /** Tells whether a message that runs no tool may pass. */
-  #admitOther({ request, cancels }: OtherMessage): boolean {
-    if (request && isContinuation(request) && !this.#continuations.take(request)) {
-      this.#refuse(refusalOf(request, INVALID_PARAMS, LOST_REQUEST));
-      return false;
+  /**
+   * Lets a message pass that runs no tool, unless it is refused: then null.
+   * @returns what takes its end
+   */
+  #admitOther({ request, cancels }: OtherMessage): OnEnd | null {
+    if (request && isContinuation(request)) {
+      const onEnd = this.#continuations.take(request);
+      if (!onEnd) this.#refuse(refusalOf(request, INVALID_PARAMS, LOST_REQUEST));
+      return onEnd;
     }
-    return cancels === null || !this.#cancel(cancels);
+    return cancels === null || !this.#cancel(cancels) ? endOfNothing : null;
   }
 
-  /** Tells whether a call may pass at once. Otherwise it is answered, or asked for. */
-  #admit(call: ToolCall): boolean {
+  /**
+   * Lets a call pass at once, unless it is answered or asked for: then null.
+   * @returns what takes its end
+   */
+  #admit(call: ToolCall): OnEnd | null {
     const treatment = this.#options.rules.treatmentOf(call.tool);
     if (treatment === 'deny') {
       this.#notice(`denied ${JSON.stringify(call.tool)} by its rule`);
       this.#answer(call, describeDenial(call.tool));
-      return false;
+      return null;
     }
     const { request } = call;
     if (isContinuation(request)) {
-      if (this.#continuations.take(request)) return true;
-      this.#answer(call, describeLostCall(call.tool));
-      return false;
+      const onEnd = this.#continuations.take(request);
+      if (!onEnd) this.#answer(call, describeLostCall(call.tool));
+      return onEnd;
     }
-    if (treatment === 'allow') return true;
+    if (treatment === 'allow') return endOfNothing;
     const key = keyOf(request.id);
     const stop = new AbortController();
     this.#asking.set(key, stop);
@@ -167,7 +182,7 @@ export class Gate {
       this.#tasks.delete(task);
     });
     this.#tasks.add(task);
-    return false;
+    return null;
   }
 
   async #ask(call: ToolCall, options: AskOptions, stop: AbortController): Promise<void> {
@@ -179,7 +194,7 @@ export class Gate {
       () => {},
     );
     try {
-      const run = (input: JsonObject) => {
+      const run = async (input: JsonObject) => {
         // The use is taken, but the client has cancelled the call or is gone. One that is only
         // overdue still runs: it has no answer yet.
         if (signal.reason instanceof Cancelled) throw signal.reason;
@@ -187,8 +202,12 @@ export class Gate {
         const line = JSON.stringify({ ...call.json, params });
         // From now on the server has the call: it answers it, and a cancellation is for the server.
         this.#asking.delete(keyOf(call.request.id));
-        this.#continuations.expect(call.request);
+        stop.abort(new Passed());
+        const ended = new Promise<CallEnd>((resolve) => {
+          this.#continuations.expect(call.request, resolve);
+        });
         this.#options.toServer(line);
+        requireSuccess(await ended);
       };
       const onPending = (url: string) => {
         this.#notice(`${JSON.stringify(call.tool)} waits for a decision: ${url}`);
@@ -197,7 +216,7 @@ export class Gate {
       await askFor(call, { client, names: this.#names, options, signal, onPending }, run);
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
-      if (reason instanceof Cancelled) return;
+      if (reason instanceof Cancelled || reason instanceof Passed) return;
       const text = describeRefusal(reason, call.tool, client.baseUrl);
       const [firstLine = ''] = text.split('\n');
       this.#notice(firstLine);
@@ -251,6 +270,15 @@ export class Gate {
   #notice(text: string): void {
     this.#options.notice(escapeText(text));
   }
+}
+
+/** Takes the end of what nobody was asked for. */
+const endOfNothing: OnEnd = () => {};
+
+/** @throws CallFailed, OutcomeUnknown */
+function requireSuccess(end: CallEnd): void {
+  if (end === 'failed') throw new CallFailed('The server answered with an error.');
+  if (end === 'unknown') throw new OutcomeUnknown('The server gave no answer that tells.');
 }
 
 /** A message of which nothing but a notification has no id to answer. */

@@ -28,17 +28,30 @@ export async function requireUnchanged(input: CommandInput): Promise<void> {
   );
 }
 
+/** The command ran and ended with an exit code other than 0. */
+export class CommandFailed extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`The command ended with the exit code ${exitCode}.`);
+    this.exitCode = exitCode;
+  }
+}
+
 /**
- * Runs an approved command without a shell and without the agent's key, and returns its exit code;
- * for one that a signal ended, 128 and the number of the signal.
+ * Runs an approved command without a shell and without the agent's key, and resolves when it ends with
+ * the exit code 0.
  * @param executable the file that was found for the command; null lets the system find it
+ * @throws CommandFailed with its exit code; for one that a signal ended, 128 and the number of the
+ *   signal
+ * @throws Failure if it could not be started
  */
 export function runAct(
   { command, args, cwd }: CommandInput,
   executable: string | null,
   granted: Limits,
   interruption: Interruption,
-): Promise<number> {
+): Promise<void> {
   const env = {
     ...withoutCredentials(process.env),
     COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted),
@@ -55,7 +68,11 @@ export function runAct(
       const message = `${command} could not be started (${error.code}).`;
       reject(new Failure(message, startFailureCode(error)));
     });
-    child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
+    child.once('exit', (code, signal) => {
+      const exitCode = exitCodeOf(code, signal);
+      if (exitCode === 0) resolve();
+      else reject(new CommandFailed(exitCode));
+    });
   });
 }
 
