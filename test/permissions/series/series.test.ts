@@ -98,6 +98,49 @@ describe('a series', () => {
   });
 });
 
+describe('a series costs', () => {
+  it('one row when it is given, and one for each request that it approves', async () => {
+    const scene = await makeSeriesScene();
+    const { agent, ada, account, world } = scene;
+    const ask = async (fields: Json = {}) => {
+      const { cost, body } = await agent.must(201, 'POST', '/v1/permissions', {
+        ...ACT,
+        ...fields,
+      });
+      return { ...cost, ...body };
+    };
+    const asked = [];
+    for (let n = 0; n < 4; n++) asked.push(await ask({ series: { ...SERIES, requests: 5 } }));
+    const approvals = [];
+    for (const [n, { id }] of asked.entries()) {
+      const body = n === 3 ? { series: { ...SERIES, requests: 5 } } : {};
+      const path = `/v1/permissions/${id}/approve`;
+      approvals.push((await world.must(200, 'POST', path, { token: ada.token, body })).cost);
+    }
+    const [, , plain, giving] = approvals;
+    expect(giving?.written).toBe((plain?.written ?? 0) + 1);
+    expect(giving?.trips).toBe(2);
+    const name = { name: 'Files', effect: 'approve', actions: ['file.*'], resources: ['*'] };
+    await account.must(201, 'POST', '/v1/policies', name);
+    await ask({ action: 'file.read' });
+    const byPolicy = await ask({ action: 'file.read' });
+    const bySeries = [await ask(), await ask(), await ask(), await ask()];
+    expect(bySeries.map(({ status }) => status)).toEqual(Array(4).fill('approved'));
+    expect(bySeries.map(({ written }) => written - byPolicy.written)).toEqual([1, 1, 1, 1]);
+    expect(bySeries.map(({ trips }) => trips)).toEqual([2, 2, 2, 2]);
+  });
+
+  it('nothing where no series is asked for', async () => {
+    const { agent, account, owners } = await makeSeriesScene();
+    await agent.request();
+    const { cost } = await agent.must(201, 'POST', '/v1/permissions', ACT);
+    expect(cost.trips).toBe(2);
+    const owner_id = owners[1]?.id;
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id });
+    expect(await env.DB.prepare('select count(*) as n from series_checks').first('n')).toBe(0);
+  });
+});
+
 describe('a series ends for good', () => {
   it.each<[string, (scene: SeriesScene) => Promise<unknown>]>([
     [
