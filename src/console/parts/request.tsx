@@ -64,11 +64,11 @@ export function StateBadge({ request }: { request: Permission }) {
  * Who decided, by the id: a member, a policy or a token of the account. For an approval by a series,
  * a link to the first request, whose approval gave it.
  */
-export function ByWhom({ id }: { id: string }) {
-  if (!id.startsWith('perm_')) return <Named id={id} />;
+export function ByWhom({ id, isShort = false }: { id: string; isShort?: boolean }) {
+  if (!id.startsWith('perm_')) return <Named id={id} isShort={isShort} />;
   return (
     <>
-      the series of <a href={`/console/permissions/${id}`}>its first request</a>
+      a series (<a href={`/console/permissions/${id}`}>its first request</a>)
     </>
   );
 }

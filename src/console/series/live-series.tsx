@@ -27,9 +27,11 @@ export function LiveSeriesList({ series, page, namesAgents = false }: LiveSeries
             <span>
               {namesAgents && (
                 <>
-                  <WrittenLink href={`/console/agents/${row.agentId}`} text={row.agentName} />:{' '}
+                  <WrittenLink href={`/console/agents/${row.agentId}`} text={row.agentName} />:
+                  approves{' '}
                 </>
               )}
+              {!namesAgents && 'Approves '}
               <SeriesSentence {...row} further={row.requests - row.used} />
               <small>
                 {row.used} of {row.requests} approved, <TimeLeft until={row.expiresAt} /> ·{' '}

@@ -27,7 +27,10 @@ export function SeriesSentence({ further, action, resource, scope, varies }: Sen
   ));
   return (
     <>
-      the next {further} {pluralOf(further, 'request')} by this agent for <Code text={action} /> on{' '}
+      <strong>
+        the next {further} {pluralOf(further, 'request')}
+      </strong>{' '}
+      by this agent for <Code text={action} /> on{' '}
       <strong>
         <Written text={shorten(resource, MAX_IN_LIST)} />
       </strong>

@@ -29,7 +29,22 @@ interface SeriesFieldsProps {
 export function SeriesFields({ row, principal, further, typed }: SeriesFieldsProps) {
   const { now } = usePage();
   const offered = offeredSeries(row);
-  if (!offered || !principal.member) return null;
+  if (!row.series) return null;
+  if (!offered) {
+    return (
+      <p class="hint">
+        It asks for a series, but an earlier vote gave none: only this request can be approved.
+      </p>
+    );
+  }
+  if (!principal.member) {
+    return (
+      <p class="hint">
+        It asks for a series of {offered.requests} requests, which only a member can give. You can
+        approve this one.
+      </p>
+    );
+  }
   const { requests, expires_in, varies } = offered;
   const { scope } = row.review?.proposal ?? row;
   const until = formatTime(now + expires_in * SECOND);
@@ -49,7 +64,9 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
           </>
         }
       />
-      <p class="hint">Nobody sees their arguments first. You can end the series at any time.</p>
+      <p class="hint">
+        <strong>Nobody sees their arguments first.</strong> You can end the series at any time.
+      </p>
       <details open={typed?.has('series')}>
         <summary>Fewer, or for a shorter time</summary>
         <div class="limits">
