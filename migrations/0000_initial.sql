@@ -94,10 +94,10 @@ CREATE TABLE `audit_entries` (
 	`random` blob NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `audit_by_event` ON `audit_entries` (`event`,`pos`);--> statement-breakpoint
-CREATE INDEX `audit_by_agent` ON `audit_entries` (`agent`,`event`,`pos`);--> statement-breakpoint
-CREATE INDEX `audit_by_action` ON `audit_entries` (`action`,`event`,`pos`);--> statement-breakpoint
-CREATE INDEX `audit_by_agent_action` ON `audit_entries` (`agent`,`action`,`event`,`pos`);--> statement-breakpoint
+CREATE INDEX `audit_by_event` ON `audit_entries` (`event`);--> statement-breakpoint
+CREATE INDEX `audit_by_agent` ON `audit_entries` (`agent`,`event`);--> statement-breakpoint
+CREATE INDEX `audit_by_action` ON `audit_entries` (`action`,`event`);--> statement-breakpoint
+CREATE INDEX `audit_by_agent_action` ON `audit_entries` (`agent`,`action`,`event`);--> statement-breakpoint
 CREATE TABLE `deliveries` (
 	`webhook` integer NOT NULL,
 	`id` blob NOT NULL,

@@ -19,6 +19,7 @@ import { Series } from '../http/series';
 import { LOG_SPAN } from '../ledger/append';
 import { entryId } from '../ledger/entry-id';
 import { retentionPeriod } from '../ledger/marks';
+import { readDetails } from '../ledger/stored-details';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
@@ -29,6 +30,7 @@ export const entryColumns = {
   pos: auditEntries.pos,
   permission: auditEntries.permission,
   event: auditEntries.event,
+  action: aliased(auditEntries.action, 'entry_action'),
   createdAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   ipAddress: auditEntries.ipAddress,
   userAgent: auditEntries.userAgent,
@@ -44,7 +46,7 @@ export const entryColumns = {
 export const isAgentOfEntry = eq(agents.number, auditEntries.agent);
 
 /** An entry as {@link entryColumns} selects it, with the id of its agent. */
-export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'action' | 'previous'> & {
+export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'previous'> & {
   agentId: Id<'agent'>;
 };
 
@@ -235,7 +237,7 @@ export function presentEntry(
     agent_id: row.agentId,
     permission_request_id: row.permission,
     event_type: row.event,
-    details: row.details,
+    details: readDetails(row.action, row.details),
     ip_address: row.ipAddress,
     user_agent: row.userAgent,
     created_at: formatTime(row.createdAt),

@@ -6,6 +6,7 @@ import { type Credential, credentialGuard } from './authority';
 import type { Entry } from './entry';
 import type { Guard } from './guard';
 import { accountsOf } from './marks';
+import { storedDetails } from './stored-details';
 
 /**
  * Exclusive maximum of sequence numbers. The sequence of an entry counts from 1 within its
@@ -43,7 +44,7 @@ function draftRows(entries: readonly Entry[]): SQL {
       entry.at,
       entry.origin.ipAddress,
       entry.origin.userAgent,
-      JSON.stringify(entry.details),
+      storedDetails(entry.details),
       toHex(entry.random),
     ];
   });

@@ -3,6 +3,7 @@ import { choice, listOf, plainText } from '../http/fields';
 import { jsonSize } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { hasSeen } from '../lib/unseen';
+import { JSON_POINTER } from './restated-argument';
 
 /** Maximum size of an input, and of a preview, as compact JSON in bytes. */
 export const MAX_CONTENT_BYTES = 16 * 1024;
@@ -14,7 +15,7 @@ const BLOCK_KINDS = ['text', 'code', 'json', 'diff'] as const;
 
 const EXAMPLE_PREVIEW = {
   title: 'Reply to ticket 4711',
-  fields: [{ label: 'To', value: 'ada@example.com', kind: 'email' as const }],
+  fields: [{ label: 'To', value: 'ada@example.com', kind: 'email' as const, of: '/to' }],
   blocks: [{ kind: 'text' as const, text: 'Dear Ada, your invoice is attached.' }],
 };
 
@@ -31,6 +32,13 @@ export const Preview = lazy(() =>
           label: plainText(MAX_CONTENT_BYTES),
           value: plainText(MAX_CONTENT_BYTES),
           kind: choice(FIELD_KINDS).optional(),
+          of: plainText(MAX_CONTENT_BYTES)
+            .regex(JSON_POINTER, 'must be a JSON Pointer, such as /amount')
+            .optional()
+            .meta({
+              description:
+                'The argument that the field restates, as a JSON Pointer (RFC 6901) into `input`. Who decides sees whether it does.',
+            }),
         }),
         MAX_FIELDS,
         0,

@@ -121,17 +121,16 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
       // The service itself writes entries of expiry, so they have no address.
       isExpiry ? '' : '2001:db8::17',
       isExpiry ? 'countersign' : 'countersign-bench',
-      detailsOf(tenant, permission, event),
+      storedDetailsOf(tenant, permission, event),
       entryRandom(number, at + 1),
     );
   }
 }
 
-function detailsOf(tenant: LoadedTenant, permission: number, event: number): string {
+function storedDetailsOf(tenant: LoadedTenant, permission: number, event: number): string {
   const word = EVENTS[event];
   const decision = word === 'approve' || word === 'deny' || word === 'revoke';
   return JSON.stringify({
-    action: actionOf(tenant.history, permission),
     resource: `mailbox:customer-${permission % 5_000}`,
     scope: { max_recipients: 10, folders: ['inbox', 'drafts'] },
     decided_by: decision ? tenant.id : null,

@@ -56,7 +56,7 @@ const LOAD = `
     select value, value, randomblob(16), 'one of many', 'csa_0000', '{}', 1, 0, 0 from n;
   insert into audit_entries (pos, agent, permission, event, action, created_at, ip_address, user_agent, details, random)
     select n.value * ${LOG_SPAN} + entries.value, n.value, randomblob(16), 0, 'email.send', 0, '::1', 'bench',
-      '{"action":"email.send","resource":"mailbox:support"}', randomblob(22)
+      '{"resource":"mailbox:support"}', randomblob(22)
     from n, (select value from n where value <= ${ENTRIES}) as entries;
   insert into trees (account, due_at, counted) select value, 0, ${ENTRIES} from n;
   pragma wal_checkpoint(truncate)`;

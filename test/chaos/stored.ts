@@ -241,7 +241,7 @@ function readEntry(row: Row): StoredEntry {
     event: EVENT_TYPES[Number(row.event)] ?? '',
     action: String(row.action),
     createdAt,
-    details: JSON.parse(String(row.details)),
+    details: { action: row.action, ...JSON.parse(String(row.details)) },
   };
 }
 

@@ -85,6 +85,39 @@ describe('the decision card', () => {
     expect(page.cost.trips).toBeLessThanOrEqual(2);
   });
 
+  it('says of every field that restates an argument whether it does, and lists the others first', async () => {
+    const { browser, path } = await open('approver', {
+      input: { amount: 1000, to: 'attacker', memo: 'Rent' },
+      preview: {
+        title: 'Pay 10 EUR to supplier-3',
+        fields: [
+          { label: 'Amount', value: '10', kind: 'money', of: '/amount' },
+          { label: 'Memo', value: 'Rent', of: '/memo' },
+          { label: 'Payer', value: 'Example Ltd', of: '/payer' },
+          { label: 'Note', value: 'Urgent' },
+        ],
+      },
+    });
+    const { text } = await browser.get(path);
+    const shown = readText(text);
+    expect(shown).toContain('10 differs from /amount, which is 1000');
+    expect(shown).toContain('Rent same as /memo');
+    expect(shown).toContain('Example Ltd names /payer, which is not an argument');
+    expect(shown).toContain('Urgent not compared');
+    expect(shown).toMatch(/\/to attacker.*\/amount 1000.*\/memo Rent.*Nobody checked it/s);
+    expect(shown.indexOf('What is binding')).toBeLessThan(shown.indexOf('What the agent says'));
+    expect(text).not.toMatch(/class="[^"]*good[^"]*compared/);
+  });
+
+  it('compares nothing with arguments that it does not have', async () => {
+    const { browser, path } = await open('approver', {
+      input_digest: `sha-256:${'A'.repeat(43)}`,
+      preview: { title: 'Pay', fields: [{ label: 'Amount', value: '10', of: '/amount' }] },
+    });
+    const shown = readText((await browser.get(path)).text);
+    expect(shown).toContain('10 not compared with /amount, which nobody has seen');
+  });
+
   it('shows every number exactly, with its thousands grouped', async () => {
     const { agent, browser } = await open();
     const scope = { amount: 1840.5, change: -1234567, factor: 1e-25, rows: 123 };

@@ -188,6 +188,10 @@ describe('a request with input and preview', () => {
       'preview.fields.0.kind',
       { preview: { title: 'a', fields: [{ label: 'a', value: 'b', kind: 'html' }] } },
     ],
+    ...['amount', '#/amount', '/a~2', '/\u0000'].map((of): [string, object] => [
+      'preview.fields.0.of',
+      { preview: { title: 'a', fields: [{ label: 'a', value: 'b', of }] } },
+    ]),
     [
       'preview.blocks',
       { preview: { title: 'a', blocks: Array(11).fill({ kind: 'text', text: 'b' }) } },

@@ -220,7 +220,7 @@ async function readEntries(database: D1Database, account: number, user: Id<'user
   const { results } = await database
     .prepare(
       `select pos % ${SPAN} as sequence, hex(random) as random, hex(a.id) as agent, hex(permission) as permission, event,
-         e.created_at as at, ip_address, user_agent, details
+         e.created_at as at, ip_address, user_agent, action, details
        from audit_entries e left join agents a on a.number = e.agent where pos / ${SPAN} = ? order by pos`,
     )
     .bind(account)
@@ -238,7 +238,7 @@ async function readEntries(database: D1Database, account: number, user: Id<'user
       agent_id: row.agent ? formatHexId('agent', row.agent) : null,
       permission_request_id: formatHexId('perm', row.permission ?? ''),
       event_type: EVENTS[Number(row.event)],
-      details: JSON.parse(row.details ?? ''),
+      details: { action: row.action, ...JSON.parse(row.details ?? '') },
       ip_address: row.ip_address,
       user_agent: row.user_agent,
       created_at: new Date(Number(row.at)).toISOString(),

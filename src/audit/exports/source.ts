@@ -6,6 +6,7 @@ import { selectExamined } from '../../db/select-examined';
 import { eventTypeOfCode, storedEventsOf } from '../../db/stored-events';
 import type { FileRow } from '../../files/file-records';
 import { entryId, saltOf } from '../../ledger/entry-id';
+import { detailsText } from '../../ledger/stored-details';
 import { formatHexId, type Id } from '../../lib/typeid';
 import {
   type DetailFilter,
@@ -53,7 +54,7 @@ type Row = [
   action: string,
   ipAddress: string,
   userAgent: string,
-  /** The details, or just the resource if the request excludes details. */
+  /** The stored details, or just the resource if the request excludes details. */
   details: string,
   /**
    * The details if they are nested too deep for the filter of the statement, which then leaves the
@@ -132,7 +133,7 @@ export class EntrySource {
         ipAddress,
         userAgent,
         createdAt,
-        details: withDetails ? details : '',
+        details: withDetails ? detailsText(action, details) : '',
         salt: hasProof ? saltOf({ random }).toHex() : '',
       });
     }
@@ -247,20 +248,14 @@ function selectArms(
   return mergeSorted(arms, 'pos', 'asc');
 }
 
-const ACTION = '{"action":"';
-const RESOURCE = '"resource":"';
+const RESOURCE = '{"resource":"';
 
-/**
- * The resource in an entry's details. The ledger writes it as the second member, after the action.
- */
+/** The resource in an entry's stored details. The ledger writes it as the first member. */
 function resourceOf(details: string): string {
-  // Searching is faster than parsing. It is safe because the action before the resource has no
-  // quotes or escapes; a resource with an escape is parsed.
-  const start = details.indexOf(RESOURCE);
-  const actionEnd = details.indexOf('"', ACTION.length);
-  if (details.startsWith(ACTION) && actionEnd === start - 2) {
-    const end = details.indexOf('"', start + RESOURCE.length);
-    const text = details.slice(start + RESOURCE.length, end);
+  // Searching is faster than parsing. A resource with an escape is parsed.
+  if (details.startsWith(RESOURCE)) {
+    const end = details.indexOf('"', RESOURCE.length);
+    const text = details.slice(RESOURCE.length, end);
     if (!text.includes('\\')) return text;
   }
   const { resource }: { resource: string } = JSON.parse(details);

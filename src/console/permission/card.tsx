@@ -6,7 +6,6 @@ import { listPermissions } from '../../permissions/list';
 import { listWaiting, type WaitingRequest } from '../../permissions/list-waiting';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
 import {
-  type Permission,
   presentPermission,
   type ReviewedPermission,
   requirePermission,
@@ -20,10 +19,9 @@ import { type Form, type Refusal, readForm } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
-import { ForPrograms, Section } from '../parts/blocks';
+import { ForPrograms } from '../parts/blocks';
 import {
   Code,
-  JsonText,
   Time,
   TimeLeft,
   TimeSince,
@@ -34,9 +32,8 @@ import {
 import { StateBadge } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
+import { Binding } from './binding';
 import { DecisionForm } from './decision-form';
-import { hasNarrowedScope } from './limits-fields';
-import { LimitsTables } from './limits-table';
 import { Outcome } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
@@ -101,6 +98,7 @@ export async function sendCard(
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
   const { input, preview, series_usage } = presentContents(row);
+  const known = row.input === null ? undefined : input;
   const { action, resource, agent_id } = permission;
 
   const isPending = permission.status === 'pending';
@@ -162,20 +160,16 @@ export async function sendCard(
         {notifiedNobody && <NobodyNotified />}
         <div class="decision">
           <div class="about">
+            <Binding row={row} permission={permission} input={known} preview={preview} />
             {permission.reason && (
               <blockquote class="card">
                 <p class="hint">Why, in the agent’s own words</p>
                 <WrittenText text={permission.reason} label="Why" />
               </blockquote>
             )}
-            {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
-            <Section name="limits" title="Limits">
-              <p class="hint">{limitsHint(permission, row.maxUses)}</p>
-              <LimitsTables row={row} />
-            </Section>
-            <Section name="input" title="Arguments">
-              <Arguments row={row} input={input} hasPreview={preview !== null} />
-            </Section>
+            {preview && hasMoreThanTitle(preview) && (
+              <PreviewCard preview={preview} input={known} />
+            )}
           </div>
           <div class="deciding">
             {permission.review && (
@@ -229,56 +223,8 @@ function codeOrDash(text: string | null | undefined): Child {
   return <Code text={text} />;
 }
 
-interface ArgumentsProps {
-  row: ReviewedPermission;
-  /** Null if the service does not have them. */
-  input: unknown;
-  hasPreview: boolean;
-}
-
-/** The arguments of the act; says why they are not shown if the service does not have them. */
-function Arguments({ row, input, hasPreview }: ArgumentsProps) {
-  if (input !== null) {
-    return (
-      <>
-        <p class="hint">
-          The agent may do it only with exactly these arguments.
-          {hasNarrowedScope(row) &&
-            ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
-        </p>
-        <JsonText value={input} label="The arguments as JSON" />
-      </>
-    );
-  }
-  if (row.inputDigest !== null) {
-    return (
-      <p>
-        Not shown: the agent sent only a digest of its arguments. It may do it with exactly those,
-        but nobody has seen them. If the limits do not say enough, deny it and ask for the
-        arguments.
-      </p>
-    );
-  }
-  return (
-    <p>
-      The agent sent no arguments, so only the limits are binding.
-      {hasPreview && ' What it says it will do is not checked.'}
-    </p>
-  );
-}
-
 /** The request that waits most urgently for the caller. */
 async function findNext(context: UserContext): Promise<WaitingRequest | undefined> {
   const { data } = await listWaiting(context, { limit: 1, waitsFor: 'caller' });
   return data[0];
-}
-
-/** Says how the limits of a request bind in its state. */
-function limitsHint({ status, scope }: Permission, maxUses: number): string {
-  const each = maxUses > 1 ? ' The limits are for each time it acts, not for all together.' : '';
-  if (status === 'approved') return `The agent may do no more than this.${each}`;
-  if (status !== 'pending') return 'This is what the agent asked for. Nothing was granted.';
-  if (Object.keys(scope).length > 0)
-    return `If you approve, the agent may do no more than this.${each}`;
-  return 'The agent names no limits but these: you would allow this action on this resource in any form.';
 }

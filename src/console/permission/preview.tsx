@@ -1,5 +1,7 @@
+import type { Json } from '../../lib/json';
 import type { Preview } from '../../permissions/preview';
-import { toOneLine, Written, WrittenText } from '../parts/inline';
+import { compareRestated } from '../../permissions/restated-argument';
+import { Code, toOneLine, Written, WrittenText } from '../parts/inline';
 
 type Block = NonNullable<Preview['blocks']>[number];
 
@@ -8,9 +10,19 @@ export function hasMoreThanTitle({ summary, fields = [], blocks = [] }: Preview)
   return Boolean(summary) || fields.length > 0 || blocks.length > 0;
 }
 
-/** The texts that the agent wrote for the person who decides, labelled as the agent's words. */
-export function PreviewCard({ preview }: { preview: Preview }) {
+interface PreviewProps {
+  preview: Preview;
+  /** Undefined if the service does not have the arguments. */
+  input: Json | undefined;
+}
+
+/**
+ * The texts that the agent wrote for the person who decides, labelled as the agent's words, and
+ * compared with the arguments that they restate.
+ */
+export function PreviewCard({ preview, input }: PreviewProps) {
   const { summary, fields = [], blocks = [] } = preview;
+  const isCompared = fields.some(({ of }) => of !== undefined);
   return (
     <section class="card" aria-labelledby="preview-title">
       <div class="bar">
@@ -20,13 +32,14 @@ export function PreviewCard({ preview }: { preview: Preview }) {
       {summary && <WrittenText text={summary} label="Summary" />}
       {fields.length > 0 && (
         <dl class="preview-fields">
-          {fields.map(({ label, value, kind = 'text' }) => (
+          {fields.map(({ label, value, kind = 'text', of }) => (
             <>
               <dt>
                 <Written text={label} />
               </dt>
               <dd class={kind}>
                 <WrittenText text={value} label={toOneLine(label)} />
+                {isCompared && <Comparison value={value} of={of} input={input} />}
               </dd>
             </>
           ))}
@@ -37,6 +50,35 @@ export function PreviewCard({ preview }: { preview: Preview }) {
       ))}
     </section>
   );
+}
+
+/** How a field compares with the argument that it says it restates. */
+function Comparison({
+  value,
+  of,
+  input,
+}: {
+  value: string;
+  of: string | undefined;
+  input: Json | undefined;
+}) {
+  if (of === undefined) return <span class="hint compared">not compared</span>;
+  const name = <Code text={of} />;
+  if (input === undefined)
+    return <span class="hint compared">not compared with {name}, which nobody has seen</span>;
+  const result = compareRestated(value, of, input);
+  switch (result.kind) {
+    case 'same':
+      return <span class="hint compared">same as {name}</span>;
+    case 'absent':
+      return <strong class="fault compared">names {name}, which is not an argument</strong>;
+    case 'differs':
+      return (
+        <strong class="fault compared">
+          differs from {name}, which is <Written text={toOneLine(result.argument)} />
+        </strong>
+      );
+  }
 }
 
 function PreviewBlock({ block, label }: { block: Block; label: string }) {

@@ -327,7 +327,8 @@ export interface components {
      *         {
      *           "label": "To",
      *           "value": "ada@example.com",
-     *           "kind": "email"
+     *           "kind": "email",
+     *           "of": "/to"
      *         }
      *       ],
      *       "blocks": [
@@ -346,6 +347,8 @@ export interface components {
         value: string;
         /** @enum {string} */
         kind?: 'text' | 'money' | 'email' | 'url' | 'count' | 'time';
+        /** @description The argument that the field restates, as a JSON Pointer (RFC 6901) into `input`. Who decides sees whether it does. */
+        of?: string;
       }[];
       blocks?: {
         title?: string;

@@ -10,6 +10,7 @@ import {
 } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import { entryId } from '../../ledger/entry-id';
+import { readDetails } from '../../ledger/stored-details';
 import type { Json, JsonObject } from '../../lib/json';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime } from '../../lib/time';
@@ -29,6 +30,7 @@ export const payloadColumns = {
   entryPosition: aliased(auditEntries.pos, 'entry_pos'),
   entryRandom: aliased(auditEntries.random, 'entry_random'),
   entryEvent: aliased(auditEntries.event, 'entry_event'),
+  entryAction: aliased(auditEntries.action, 'entry_action'),
   entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   permission: auditEntries.permission,
   agentId: aliased(agents.id, 'agent_id'),
@@ -49,8 +51,10 @@ interface PayloadRow {
   entryPosition: number | null;
   entryRandom: Uint8Array | null;
   entryEvent: EventType | null;
+  entryAction: string | null;
   entryCreatedAt: number | null;
   permission: Id<'perm'> | null;
+  /** As they are stored. */
   details: JsonObject | null;
   agentId: Id<'agent'> | null;
 }
@@ -72,16 +76,16 @@ export function payloadOf(
 ): string | null {
   const stored = row.payload ?? row.eventPayload;
   if (stored !== null) return stored;
-  const { entryEvent, permission, details, agentId } = row;
+  const { entryEvent, entryAction: action, permission, details, agentId } = row;
   const { entryPosition: position, entryCreatedAt: createdAt, entryRandom: random } = row;
   if (position === null || createdAt === null || random === null) return null;
-  if (!entryEvent || !permission || !details || !agentId) return null;
+  if (!entryEvent || action === null || !permission || !details || !agentId) return null;
   if (createdAt < now - retentionDays(account) * DAY) return null;
   return writePayload('audit.created', createdAt, {
     id: entryId({ createdAt, sequence: position % LOG_SPAN, random }),
     event_type: entryEvent,
     agent_id: agentId,
     permission_request_id: permission,
-    details,
+    details: readDetails(action, details),
   });
 }

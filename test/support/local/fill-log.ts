@@ -17,7 +17,6 @@ export function fillLog(state: string, entries: number): void {
     'insert into audit_entries values (?, ?, randomblob(16), null, ?, ?, ?, ?, ?, ?, randomblob(22))',
   );
   const details = JSON.stringify({
-    action: 'mail.send',
     resource: 'mailbox:support',
     scope: { max_recipients: 10, folders: ['inbox', 'drafts'] },
     decided_by: null,
