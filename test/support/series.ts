@@ -39,7 +39,7 @@ export async function makeSeriesScene(plan = 'pro'): Promise<SeriesScene> {
 
 /** A permission whose approval gave a series. */
 export async function giveSeries(
-  scene: SeriesScene,
+  scene: Pick<SeriesScene, 'world' | 'account' | 'agent' | 'ada'>,
   series: Json = SERIES,
   act: Json = {},
 ): Promise<Json> {
