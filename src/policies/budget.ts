@@ -184,10 +184,15 @@ function takenMillionths({ budget, maxUses }: CountedPolicy, limits: CountedLimi
   return value * Math.min(limits.maxUses, maxUses ?? limits.maxUses);
 }
 
+/** Whether a policy has expired: an expiry ends it at its millisecond. */
+export function isExpired({ expiresAt }: Pick<PolicyRow, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
 /** Whether a policy has expired, or has no room in its budget for a request. */
 export function isExhausted(policy: CountedPolicy, limits: CountedLimits, now: number): boolean {
-  const { budget, expiresAt } = policy;
-  if (expiresAt !== null && expiresAt <= now) return true;
+  const { budget } = policy;
+  if (isExpired(policy, now)) return true;
   if (budget === null) return false;
   const taken = takenMillionths(policy, limits);
   if (taken === null) return true;

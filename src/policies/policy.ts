@@ -1,7 +1,7 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../db/columns';
-import type { Reader } from '../db/database';
+import { prepareByAccount } from '../db/prepare-by-account';
 import { MEMBER_STATUSES, POLICY_EFFECTS, policies, type ReviewRule } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { EXAMPLE, exampleId } from '../http/examples';
@@ -374,12 +374,11 @@ function hexList(ids: readonly Id<'agent' | 'member'>[]): string {
 }
 
 /** Selects the active policies of an account. */
-export function selectActivePolicies(reader: Reader, account: number | SQL<number>) {
-  return reader
-    .select()
+export const selectActivePolicies = prepareByAccount((select, account) =>
+  select()
     .from(policies)
-    .where(and(eq(policies.account, account), eq(policies.isActive, true)));
-}
+    .where(and(eq(policies.account, account), eq(policies.isActive, true))),
+);
 
 /**
  * The policies that were loaded. A request without them must fail: a denial could be among them.

@@ -3,6 +3,7 @@ import type { Countersign } from '../packages/client/countersign.ts';
 import { ApiError } from '../packages/client/errors.ts';
 import { localOrigin, readPort } from './address.ts';
 import { connect, failureOf, refusalOf } from './api.ts';
+import { spendBudget } from './demo/budget.ts';
 import { findPeople } from './demo/people.ts';
 import { type Actor, type PlayedRequest, playScene, registerAgents } from './demo/play.ts';
 import { approve, askForPayout, setUpReview } from './demo/review.ts';
@@ -38,6 +39,7 @@ async function play(): Promise<void> {
   const [first] = actors;
   if (first) {
     await playReview(origin, user, first);
+    await playBudget(user, first);
     await playRotation(origin, user, first);
   }
   await showAudit(user, actors, requests);
@@ -118,6 +120,17 @@ async function playReview(origin: string, user: Countersign, { api }: Actor): Pr
   const second = await askForPayout(api, 2);
   const waiting = await approve(origin, ada, second, { reason: 'As invoiced' });
   say(`${waiting.id} is ${waiting.status}: it waits for a second approval`);
+}
+
+/** Has an agent spend a budget: what it has room for is approved at once, the rest waits. */
+async function playBudget(user: Countersign, { api, name }: Actor): Promise<void> {
+  const { requests, usage } = await spendBudget(user, api);
+  const approved = requests.filter(({ status }) => status === 'approved');
+  heading('Budget');
+  say(`A policy approves vouchers of at most 50 EUR, 3 a day, of 120 EUR together`);
+  say(
+    `${name} asks for ${requests.length}: ${approved.length} are approved at once (${usage}), the next one waits for a person`,
+  );
 }
 
 /** Rotates the key of an agent and ends the old one immediately. */

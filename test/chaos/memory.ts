@@ -99,7 +99,7 @@ export class Memory {
   readonly uses = new Map<string, { answered: number[]; lost: number }>();
   readonly files: KnownFile[] = [];
   readonly webhooks: KnownWebhook[] = [];
-  readonly policies: { id: string; alive: boolean }[] = [];
+  readonly policies: { id: string; alive: boolean; hasBudget: boolean }[] = [];
   /** The notes of heads that were shown, by tree size. */
   readonly checkpoints = new Map<number, string>();
   /** Entries from before the kills, with times weeks ago, as the API showed them. */

@@ -8,6 +8,7 @@ import { copyProject, DATABASES } from '../support/local/project.ts';
 import { Service } from '../support/local/restartable-service.ts';
 import { ADMIN_TOKEN, freePort, prepareState } from '../support/local/service.ts';
 import { checkAccess, checkGone } from './checks/access.ts';
+import { checkBudgets } from './checks/budgets.ts';
 import { checkEntries } from './checks/entries.ts';
 import { checkFiles, checkObjects } from './checks/files.ts';
 import { checkLog } from './checks/log.ts';
@@ -272,6 +273,7 @@ async function judge(all: Memory[]): Promise<void> {
       const entries = shown.get(memory) ?? [];
       checkLog(findings, memory, account);
       checkState(findings, memory, account);
+      checkBudgets(findings, memory, account);
       checkStops(findings, stored, memory, account);
       checkSealed(findings, account);
       checkEntries(findings, memory, account, entries);

@@ -41,6 +41,15 @@ export interface StoredPermission {
   expiresAt: number;
 }
 
+/** What limits a policy, and what it has approved. */
+export interface StoredPolicy {
+  hasBudget: boolean;
+  requests: number;
+  millionths: number;
+  /** Infinity if it does not expire. */
+  expiresAt: number;
+}
+
 export interface StoredFile {
   id: string;
   account: number;
@@ -67,7 +76,7 @@ export interface StoredAccount {
   agents: Map<string, number>;
   /** By webhook id, the sequence after which its events start, and whether it is enabled. */
   webhooks: Map<string, { startsAfter: number; isActive: boolean }>;
-  policies: Set<string>;
+  policies: Map<string, StoredPolicy>;
   files: Map<string, StoredFile>;
 }
 
@@ -176,8 +185,11 @@ export class Stored {
           { startsAfter: Number(row.starts_after) % LOG_SPAN, isActive: row.is_active === 1 },
         ]),
       ),
-      policies: new Set(
-        of('select id from policies where account = ?').map(({ id }) => idOf('policy', id)),
+      policies: new Map(
+        of('select * from policies where account = ?').map((row) => [
+          idOf('policy', row.id),
+          readPolicy(row),
+        ]),
       ),
       files: new Map(
         of('select * from files where account = ?')
@@ -260,6 +272,15 @@ function readPermission(row: Row): StoredPermission {
     createdAt: Number(row.created_at),
     decidedAt: Number(row.decided_at),
     expiresAt: Number(row.expires_at),
+  };
+}
+
+function readPolicy(row: Row): StoredPolicy {
+  return {
+    hasBudget: row.budget !== null,
+    requests: Number(row.usage_requests),
+    millionths: Number(row.usage_sum_millionths),
+    expiresAt: row.expires_at === null ? Infinity : Number(row.expires_at),
   };
 }
 

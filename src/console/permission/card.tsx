@@ -113,7 +113,7 @@ export async function sendCard(
       listNotifications(context, { id: row.id, limit: MESSAGES }),
       isPending && hasNotifiedNobody(context, row.id),
       !isPending && mayDecide && findNext(context),
-      maySeePolicies ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
+      maySeePolicies ? reader.load([selectActivePolicies(principal.account.number)]) : [[]],
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);

@@ -1,9 +1,10 @@
 import type { Permission } from '../../permissions/permission';
+import { isExpired } from '../../policies/budget';
 import { evaluatePolicies } from '../../policies/evaluate';
 import type { PolicyRow } from '../../policies/policy';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { Badge, joinElements, Named, WrittenLink } from '../parts/inline';
+import { Badge, Named, WrittenLink } from '../parts/inline';
 
 import { pluralOf } from '../parts/words';
 
@@ -21,10 +22,11 @@ interface PolicyWeighingProps {
  */
 export function PolicyWeighing({ permission, maxUses, policies }: PolicyWeighingProps) {
   const { agent_id: agentId, action, resource, scope, status, review } = permission;
+  const { now } = usePage();
   const request = { agentId, action, resource, scope, maxUses };
-  const { matched, exhausted } = evaluatePolicies(policies, request, usePage().now);
-  const withIds = (ids: string[]) => policies.filter(({ id }) => ids.includes(id));
-  const applying = matched.flatMap((id) => withIds([id]));
+  const { matched, exhausted } = evaluatePolicies(policies, request, now);
+  const find = (id: string) => policies.find((policy) => policy.id === id) ?? [];
+  const applying = matched.flatMap(find);
   const others = policies.length - applying.length - exhausted.length;
   const [first] = applying;
   const isPending = status === 'pending';
@@ -58,13 +60,12 @@ export function PolicyWeighing({ permission, maxUses, policies }: PolicyWeighing
           This request was asked before the policies were as they are now: it waits for people.
         </p>
       )}
-      {exhausted.length > 0 && (
+      {exhausted.flatMap(find).map((policy) => (
         <p>
-          {joinElements(withIds(exhausted).map((policy) => <PolicyLink policy={policy} />))} would
-          apply, but {pluralOf(exhausted.length, 'has', 'have')} expired, or{' '}
-          {pluralOf(exhausted.length, 'has', 'have')} no room left in the budget.
+          <PolicyLink policy={policy} /> would apply, but{' '}
+          {isExpired(policy, now) ? 'has expired' : 'has no room left in its budget'}.
         </p>
-      )}
+      ))}
       {others > 0 && (
         <p class="hint">
           {others} {applying.length > 0 && 'other '}active{' '}

@@ -36,27 +36,27 @@ export function BudgetFields({ values }: { values: PolicyValues }) {
           path="budget.per"
         />
         <TextField
-          label="Requests"
+          label="Requests at most"
           name="budget_requests"
           type="number"
           value={values.budget_requests}
-          hint="At most. Empty: any number."
+          hint="Empty: any number."
           path="budget.requests"
         />
         <TextField
-          label="Sum of the limit"
+          label="Limit that is added up"
           name="budget_key"
           value={values.budget_key}
           placeholder="amount"
-          hint="Times the uses granted. Empty: no sum."
+          hint="Its values, times the uses granted. Empty: none."
           path="budget.sum.key"
         />
         <TextField
-          label="Sum"
+          label="Sum at most"
           name="budget_max"
           value={values.budget_max}
           placeholder="500"
-          hint="At most. A request without a number there goes to people."
+          hint="The policy does not apply to a request without a number there."
           path="budget.sum.max"
         />
         <TextField

@@ -1,7 +1,6 @@
-import { type SQL, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { ConstraintError, type Reader } from '../../db/database';
-import { agents } from '../../db/schema';
 import { invalidRequest, Problem, unavailable } from '../../errors';
 import { agentAccess } from '../../http/access';
 import { type AgentContext, newId, type RequestContext } from '../../http/context';
@@ -146,14 +145,9 @@ async function showExisting(
 }
 
 /** Preloads what {@link selectForRequest} selects for the body of the request. */
-async function preloadRequest(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  agentId: SQL,
-) {
+async function preloadRequest(c: RequestContext, _: Reader, account: SQL<number>, agentId: SQL) {
   const body = (await readObject(c, readJson)) ?? {};
-  return selectForRequest(reader, { account, agentId, body }, c.var.runtime.now());
+  return selectForRequest({ account, agentId, body }, c.var.runtime.now());
 }
 
 /**
@@ -161,17 +155,15 @@ async function preloadRequest(
  * permission that already has the external id of the request.
  */
 export function selectForRequest(
-  reader: Reader,
   { account, agentId, body }: { account: SQL<number>; agentId: SQL; body: JsonObject },
   now: number,
 ) {
   const { external_id: externalId, action, resource } = body;
-  const agent = sql<number>`(select number from ${agents} where account = ${account} and id = ${agentId})`;
   const isNamed = typeof externalId === 'string' && EXTERNAL_ID.test(externalId);
   return {
-    policies: selectActivePolicies(reader, account),
-    liveSeries: selectLiveSeries(reader, { account, agent }, { action, resource }, now),
-    existing: isNamed ? findByExternalId(reader, { account, agent, externalId }, now) : null,
+    policies: selectActivePolicies(account),
+    liveSeries: selectLiveSeries({ account, agentId, action, resource }, now),
+    existing: isNamed ? findByExternalId({ account, agentId, externalId }, now) : null,
   };
 }
 

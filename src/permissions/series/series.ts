@@ -1,6 +1,6 @@
-import { and, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import type { Reader } from '../../db/database';
+import { prepareByAccount } from '../../db/prepare-by-account';
 import { MEMBER_STATUSES, series } from '../../db/schema';
 import type { Context } from '../../http/context';
 import { hasRowMac, type RowContent, rowMac } from '../../lib/row-mac';
@@ -88,7 +88,7 @@ export const hasItsGivers = sql`not exists (
 )`;
 
 /** Whether a series, a row of `series`, may approve a request at a time. */
-export function isLive(now: number): SQL {
+export function isLive(now: number | Placeholder): SQL {
   return sql`(
     series.live_until > ${now} and series.ended_at is null and series.used < series.requests
     and ${hasItsGivers}
@@ -126,23 +126,30 @@ export function isLiveSeriesOf(account: number, permission: Id<'perm'>, now: num
 
 /** Selects the live series of an agent for an action on a resource; null unless both are texts. */
 export function selectLiveSeries(
-  reader: Reader,
-  { account, agent }: { account: SQL<number>; agent: SQL<number> },
-  { action, resource }: { action: unknown; resource: unknown },
+  {
+    account,
+    agentId,
+    action,
+    resource,
+  }: { account: SQL<number>; agentId: SQL; action: unknown; resource: unknown },
   now: number,
 ) {
   if (typeof action !== 'string' || typeof resource !== 'string') return null;
-  return reader
-    .select()
+  return selectLive(account, { action, resource, now }, agentId);
+}
+
+const selectLive = prepareByAccount((select, account, agentId) =>
+  select()
     .from(series)
     .where(
       and(
         eq(series.account, account),
-        eq(series.agent, agent),
-        gt(series.liveUntil, now),
-        eq(series.action, action),
-        eq(series.resource, resource),
-        isLive(now),
+        sql`${series.agent} = (
+          select number from agents where agents.account = ${account} and agents.id = ${agentId}
+        )`,
+        eq(series.action, sql.placeholder('action')),
+        eq(series.resource, sql.placeholder('resource')),
+        isLive(sql.placeholder('now')),
       ),
-    );
-}
+    ),
+);

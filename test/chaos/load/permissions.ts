@@ -1,6 +1,7 @@
 import { certaintyOf } from '../client.ts';
 import type { KnownPermission, Step } from '../memory.ts';
 import type { Actor } from './actor.ts';
+import { SUMMED, TENTHS } from './budgets.ts';
 
 const ACTIONS = ['mail.send', 'mail.send', 'money.move', 'auto.approve', 'auto.deny'];
 /** Actions choose among this many of the newest permissions. */
@@ -43,7 +44,7 @@ export async function request({ memory, random }: Actor): Promise<void> {
   const body = {
     action: random.pick(ACTIONS),
     resource: resourceOf(mark),
-    scope: { limit: random.below(100), names: ['a', 'b'] },
+    scope: { [SUMMED]: random.below(1_000) / TENTHS, names: ['a', 'b'] },
     ...(random.chance(0.2) && { expires_in: 60 }),
     ...(random.chance(0.3) && { token_ttl: 30 }),
     max_uses: 1 + random.below(4),

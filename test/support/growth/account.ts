@@ -35,7 +35,7 @@ export interface GrowthAccount {
   must(method: string, path: string, body?: object, call?: Partial<Call>): Promise<Json>;
 }
 
-/** What the agent asks for: without a review policy, and with one. */
+/** What the agent asks for: without a policy, with a review policy, and within a budget. */
 export const ASKED = {
   action: 'mail.send',
   resource: 'mailbox:support',
@@ -43,6 +43,7 @@ export const ASKED = {
   expires_in: 604_800,
 };
 export const REVIEWED = { ...ASKED, action: 'payment.send' };
+export const BUDGETED = { ...ASKED, action: 'refund.send' };
 /** Two of the members with these roles review payments. */
 export const REVIEW_POLICY = {
   name: 'Payments',
@@ -50,6 +51,15 @@ export const REVIEW_POLICY = {
   actions: ['payment.*'],
   resources: ['*'],
   review: { approvals: 2, roles: ['approver', 'admin', 'owner'], allow_self: true },
+};
+
+/** It has room for every request of the table. */
+const BUDGET_POLICY = {
+  name: 'Refunds',
+  effect: 'approve',
+  actions: ['refund.*'],
+  resources: ['*'],
+  budget: { per: 'total', requests: 1_000_000, sum: { key: 'max', max: 1_000_000 } },
 };
 
 /**
@@ -97,6 +107,7 @@ export async function makeGrowthAccount(
   const other = await makeAgent(must);
 
   const policy = await must('POST', '/v1/policies', REVIEW_POLICY);
+  await must('POST', '/v1/policies', BUDGET_POLICY);
   const webhook = await must('POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
   const delivery = await must('POST', `/v1/webhooks/${webhook.id}/test`);
   const channel = await must('POST', '/v1/channels', { kind: 'email', name: 'Mail to reviewers' });

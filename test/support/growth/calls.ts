@@ -1,5 +1,6 @@
 import {
   ASKED,
+  BUDGETED,
   exportOf,
   type GrowthAccount,
   REVIEW_POLICY,
@@ -270,6 +271,11 @@ const PERMISSION_LINES: Line[] = [
     'POST /v1/permissions',
     (a) => byAgent(a, { path: '/v1/permissions', body: REVIEWED }),
     'review',
+  ),
+  line(
+    'POST /v1/permissions',
+    (a) => byAgent(a, { path: '/v1/permissions', body: BUDGETED }),
+    'budget',
   ),
   ...PERMISSIONS.flatMap((query) => [
     line('GET /v1/permissions', () => ({ path: `/v1/permissions?${query}` }), query),
@@ -599,7 +605,7 @@ const CONSOLE: Line[] = [
   page((a) => `/console/audit/${a.entry}`, '/console/audit/:id'),
   page((a) => `/console/audit/${a.entry}/entry`, '/console/audit/:id/entry'),
   page((a) => `/console/audit/${a.entry}/proof`, '/console/audit/:id/proof'),
-  page((a) => `/console/permissions/${a.used}/receipt`, '/console/permissions/:id/receipt'),
+  page((a) => `/console/permissions/${a.reviewed}/receipt`, '/console/permissions/:id/receipt'),
   page((a) => a.invitation, '/console/invitations/:secret'),
   page(
     () =>

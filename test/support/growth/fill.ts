@@ -179,7 +179,13 @@ class Copies {
         // Approvers.
         first('members', 'and role = 2'),
       ),
-      this.copy('policies', more(policies), { id: this.id('t.id') }, first('policies')),
+      // Review policies.
+      this.copy(
+        'policies',
+        more(policies),
+        { id: this.id('t.id') },
+        first('policies', 'and effect = 2'),
+      ),
       this.copy(
         'webhooks',
         more(webhooks),
