@@ -34,7 +34,8 @@ import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { Binding } from './binding';
 import { DecisionForm } from './decision-form';
-import { Outcome } from './outcome';
+import { Ending } from './ending';
+import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
 import { SimilarRequests } from './similar-requests';
@@ -185,12 +186,13 @@ export async function sendCard(
               />
             )}
             {!isPending && (
-              <Outcome
+              <Ending
                 permission={{ ...permission, ...(series_usage && { series_usage }) }}
                 refusal={refused?.refusal}
                 next={next || undefined}
               />
             )}
+            {permission.outcome && <OutcomeSection outcome={permission.outcome} />}
             {maySeePolicies && (
               <PolicyWeighing permission={permission} maxUses={row.maxUses} policies={policies} />
             )}
