@@ -20,7 +20,8 @@ import { type ConsoleContext, requireScopes } from '../session/access';
 import { DenyBar } from './deny-bar';
 import { EndedList, UnknownList } from './ended-list';
 import { Keys } from './keys';
-import { mayDeny, WaitingList } from './waiting-list';
+import { WaitingList } from './waiting-list';
+import { mayDeny } from './waiting-row';
 
 /** The end of the sentence that no request has the status yet. */
 const ENDED: Record<PermissionStatus, string> = {
@@ -137,8 +138,7 @@ export async function showWaiting(
       {page.data.length > 0 && (
         <WaitingList
           requests={page.data}
-          member={context.principal.member?.id ?? null}
-          checked={checked}
+          reader={{ member: context.principal.member?.id ?? null, mayDecide, checked }}
         />
       )}
       <NextPage page={page} address={ofPage} label="Next requests" />

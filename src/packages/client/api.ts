@@ -2897,7 +2897,7 @@ export interface components {
       checkpoint: components['schemas']['Checkpoint'];
       /** @description Whether these are all entries of the permission, and the approval of the series if it was approved as part of one. False if some are too old, or they are more than 100. */
       complete: boolean;
-      /** @description The arguments of the act; null if the service does not have them. */
+      /** @description The arguments of the act; null if the service does not have them, or no longer the entry with their digest. */
       input: unknown;
       preview: components['schemas']['Preview'] | null;
     };

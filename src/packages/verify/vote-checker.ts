@@ -198,6 +198,11 @@ export class VoteChecker {
       const isEntryWrong = report.faults[0]?.sequence !== undefined;
       report.faults.splice(isEntryWrong ? 1 : 0, 0, this.fault);
     }
+    if (this.unsigned > 0) {
+      report.limits.push(
+        `Who made ${formatCount(this.unsigned, 'decision')} without a signature: only the service says so.`,
+      );
+    }
     if (!this.passkeys) {
       if (this.signed > 0) {
         report.limits.push(
@@ -212,11 +217,6 @@ export class VoteChecker {
         `Passkeys that you pinned signed ${formatVotes(total)}, each for exactly what its entry says: ${formatMembers(this.proven)}.`,
       );
       this.addReviews(report);
-    }
-    if (this.unsigned > 0) {
-      report.limits.push(
-        `Who made ${formatCount(this.unsigned, 'decision')} without a signature: only the service says so.`,
-      );
     }
     if (this.unpinned.size > 0) {
       report.unchecked.push(
