@@ -249,7 +249,7 @@ describe('an outcome', () => {
     const { world, account, agent } = await makeOutcomeScene();
     const second = await account.agent();
     const [old, other] = [await usePromised(agent), await usePromised(second)];
-    const summary = 'SECRET-SUMMARY';
+    const summary = 'TO-BE-ERASED';
     await report(agent, old.id, { status: 'failed', summary });
     const kept = async () => {
       const found = env.DB.prepare('select id from permissions where outcome_summary = ?');
