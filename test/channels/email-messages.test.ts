@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { makeMember, makeReachableMember, type TestMember } from '../support/members';
 import { REPORT_PERIOD, report, usePromised } from '../support/outcomes';
 import { MAIL_SETTINGS, Resend } from '../support/resend';
+import { giveSeries, statusOf } from '../support/series';
 import { makeWebhook } from '../support/webhooks';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
@@ -145,6 +146,20 @@ describe('a request that waits for people', () => {
     await agent.request();
     await world.deliver();
     expect(resend.mails).toHaveLength(0);
+  });
+
+  it('is not mailed if a series approves it at once, nor is the approval', async () => {
+    const scene = await makeScene({ events: ['permission.requested', 'permission.decided'] });
+    const { world, account, agent, resend } = scene;
+    const ada = await person(account, 'approver', 'ada');
+    await person(account, 'approver', 'ben');
+    await giveSeries({ world, account, agent, ada });
+    await world.deliver();
+    const before = resend.mails.length;
+    expect(before).toBeGreaterThan(0);
+    expect(await statusOf(agent)).toBe('approved');
+    await world.deliver();
+    expect(resend.mails).toHaveLength(before);
   });
 
   it('is not mailed any more once it ended, or the recipient has voted or left', async () => {
