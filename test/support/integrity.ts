@@ -1,3 +1,4 @@
+import { OUTCOME_CHECK } from './check-outcomes';
 import { PENDING_CHECK } from './check-pending';
 import { statisticsChecks } from './check-statistics';
 
@@ -71,6 +72,7 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
          and iif(json_valid(e.details), e.details ->> 'decided_via' = 'series', 0)
        )`,
     ],
+    OUTCOME_CHECK,
     ...statisticsChecks(),
   ];
   const results = await database.batch<{ subject: string }>(
