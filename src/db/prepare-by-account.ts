@@ -1,9 +1,12 @@
-import type { SQL } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { prepareQuery, type Query, type Reader } from './database';
 
-/** SQL for the number of an account that has placeholders, and their values. */
+/** SQL for a caller that has placeholders, and their values. */
 interface Template {
+  /** The number of the account. */
   account: SQL<number>;
+  /** The id of the agent, member or user token. */
+  callerId: SQL;
   values: Record<string, unknown>;
 }
 
@@ -21,17 +24,20 @@ export function setTemplate(account: SQL<number>, template: Template): void {
  * Prepares a query on the data of an account, which may not be known yet: once for each template,
  * that is for each kind of credential. For other accounts it is built for each request.
  * @param build makes the query; it may have placeholders
- * @returns makes the query for an account with the values of its placeholders, by name
+ * @returns makes the query for an account with the values of its placeholders, by name, and for the
+ *   id of the caller if the query needs it
  */
 export function prepareByAccount<Q extends Query>(
-  build: (select: Reader['select'], account: SQL<number>) => Q,
-): (account: SQL<number>, values: Record<string, unknown>) => Q {
+  build: (select: Reader['select'], account: SQL<number>, callerId: SQL) => Q,
+): (account: number | SQL<number>, values?: Record<string, unknown>, callerId?: SQL) => Q {
   const prepared = new WeakMap<SQL, (values: Record<string, unknown>) => Q>();
-  return (account, values) => {
-    const template = templates.get(account);
-    if (!template) return prepareQuery((select) => build(select, account))(values);
+  return (account, values = {}, callerId = sql`null`) => {
+    const known = typeof account === 'number' ? sql<number>`${account}` : account;
+    const template = templates.get(known);
+    if (!template) return prepareQuery((select) => build(select, known, callerId))(values);
     const query =
-      prepared.get(template.account) ?? prepareQuery((select) => build(select, template.account));
+      prepared.get(template.account) ??
+      prepareQuery((select) => build(select, template.account, template.callerId));
     prepared.set(template.account, query);
     return query({ ...template.values, ...values });
   };

@@ -165,20 +165,20 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
   const names = hashes.map((_, i) => `hash${i}`);
   const form = `${kind} ${hashes.length}`;
   const template =
-    accountTemplates.get(form) ??
+    callerTemplates.get(form) ??
     callerBy(
       kind,
       names.map((name) => sql.placeholder(name)),
-    ).account;
-  accountTemplates.set(form, template);
+    );
+  callerTemplates.set(form, template);
   const caller = callerBy(kind, hashes);
   const values = Object.fromEntries(names.map((name, i) => [name, hashes[i]]));
-  setTemplate(caller.account, { account: template, values });
+  setTemplate(caller.account, { account: template.account, callerId: template.id, values });
   return caller;
 }
 
-/** The account of {@link callerByHashes}, by the kind and the number of hashes. */
-const accountTemplates = new Map<string, SQL<number>>();
+/** The callers of {@link callerByHashes} with placeholders, by kind and number of hashes. */
+const callerTemplates = new Map<string, CallerSql>();
 
 function callerBy(kind: 'user' | 'agent', hashes: (Uint8Array | Placeholder)[]): CallerSql {
   if (kind === 'agent') {

@@ -168,16 +168,20 @@ const selectPermissionWithContents = prepareByAccount((select, account) =>
 
 /** Selects the permission that an agent requested under an external id, with its contents. */
 export function findByExternalId(
-  reader: Reader,
-  { account, agent, externalId }: { account: SQL<number>; agent: SQL<number>; externalId: string },
+  { account, agentId, externalId }: { account: SQL<number>; agentId: SQL; externalId: string },
   now: number,
 ) {
+  return selectByExternalId(account, { externalId, now }, agentId);
+}
+
+const selectByExternalId = prepareByAccount((select, account, agentId) => {
+  const agent = sql`(select number from ${agents} where account = ${account} and id = ${agentId})`;
   // Without the hint SQLite may take an index of the agent, and read all of its permissions.
   const id = sql`(
     select named.id from permissions as named indexed by permissions_by_external_id
-    where named.account = ${account} and named.external_id = ${externalId} and named.agent = ${agent}
+    where named.account = ${account} and named.external_id = ${sql.placeholder('externalId')} and named.agent = ${agent}
   )`;
-  return selectWithContents(reader.select, now).where(
+  return selectWithContents(select, NOW).where(
     and(eq(permissions.account, account), sql`${permissions.id} = ${id}`),
   );
-}
+});

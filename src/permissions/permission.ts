@@ -279,7 +279,7 @@ export function reviewedColumns(now: number | SQL) {
  * Selects a permission of an account, without its review. Finds nothing if its agent has been
  * deleted.
  */
-export function findPermission(account: SQL<number>, id: Id<'perm'>) {
+export function findPermission(account: number | SQL<number>, id: Id<'perm'>) {
   return selectPermission(account, { id });
 }
 

@@ -1,6 +1,6 @@
 import { and, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Reader } from '../db/database';
+import { prepareByAccount } from '../db/prepare-by-account';
 import { POLICY_EFFECTS, policies, type ReviewRule } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { EXAMPLE, exampleId } from '../http/examples';
@@ -294,12 +294,11 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
 }
 
 /** Selects the active policies of an account. */
-export function selectActivePolicies(reader: Reader, account: number | SQL<number>) {
-  return reader
-    .select()
+export const selectActivePolicies = prepareByAccount((select, account) =>
+  select()
     .from(policies)
-    .where(and(eq(policies.account, account), eq(policies.isActive, true)));
-}
+    .where(and(eq(policies.account, account), eq(policies.isActive, true))),
+);
 
 /**
  * The policies that were loaded. A request without them must fail: a denial could be among them.

@@ -126,8 +126,8 @@ async function countReviewers(
 }
 
 /** Preloads the active policies. */
-async function preloadActivePolicies(_: RequestContext, reader: Reader, account: SQL<number>) {
-  return { policies: selectActivePolicies(reader, account) };
+async function preloadActivePolicies(_: RequestContext, __: Reader, account: SQL<number>) {
+  return { policies: selectActivePolicies(account) };
 }
 
 export const simulatePoliciesRoute = new Hono().post(

@@ -27,7 +27,7 @@ export function composeReport(
 ): ReportContent {
   const { report_type, period } = reportRequest(file);
   const { name, controls } = FRAMEWORKS[report_type];
-  const { summary, months, agents, deciders, activity } = facts;
+  const { summary, months, agents, outcomes, deciders, activity } = facts;
   const findings = writeFindings(facts);
   return {
     report_id: publicFileId(file),
@@ -43,6 +43,7 @@ export function composeReport(
     summary,
     months,
     agents,
+    outcomes,
     deciders,
     controls: controls.map((control) => composeControl(control, findings)),
     exceptions: findExceptions(facts),

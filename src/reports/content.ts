@@ -146,6 +146,26 @@ export interface ReportContent {
   months: ({ month: string } & Counts)[];
   /** Agents with entries in the period, most requests first. */
   agents: AgentFigures[];
+  /**
+   * What became of the acts whose tokens were used in the period, as their programs say. Acts whose
+   * programs promised no report are not counted.
+   */
+  outcomes: {
+    succeeded: number;
+    failed: number;
+    unknown: number;
+    awaited: number;
+    /** The first of those whose outcome is unknown, in the order of their uses. */
+    unknown_acts: {
+      permission_id: string;
+      agent_id: string;
+      action: string;
+      resource: string;
+      used_at: string;
+      /** The words of the program; null if it did not report. */
+      summary: string | null;
+    }[];
+  };
   /** Most decisions first. */
   deciders: DeciderFigures[];
   controls: Control[];

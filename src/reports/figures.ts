@@ -2,6 +2,7 @@ import { EVENT_TYPES, type EventType } from '../db/schema';
 import type { EntryVote } from '../ledger/entry';
 import { SECOND } from '../lib/time';
 import type { Counts } from './content';
+import { type CountedOutcome, MAX_LISTED_OUTCOMES } from './outcomes';
 
 /**
  * A person's decision is quick if it comes at most this long after the request, in milliseconds.
@@ -43,7 +44,8 @@ export const FLAGS = {
 export type CountedVote = Pick<EntryVote, 'by' | 'signed'>;
 
 /**
- * Entries that count alike: they have the same agent, month, event type, decider, flags and votes.
+ * Entries that count alike: they have the same agent, month, event type, decider, flags, votes and
+ * outcome.
  */
 export interface EntryGroup {
   /** The agent's number. */
@@ -55,6 +57,8 @@ export interface EntryGroup {
   decider: string;
   /** In the order in which they came. The last one of a decision is the decider's. */
   votes: CountedVote[];
+  /** The outcome of a use; empty for other events. */
+  outcome: CountedOutcome;
   /** A sum of {@link FLAGS}. */
   flags: number;
   /** The number of entries. */
@@ -64,6 +68,8 @@ export interface EntryGroup {
   last: number;
   /** The positions of the first {@link MAX_EXAMPLES} entries, in ascending order. */
   examples: number[];
+  /** The positions of the first {@link MAX_LISTED_OUTCOMES} uses with an unknown outcome. */
+  unknown: number[];
 }
 
 /**
@@ -85,6 +91,7 @@ const TOPICS = {
   reviewedOwnerApproval: (group, owner) => isApprovedBy(group, owner) && isReviewed(group),
   unreviewedOwnerApproval: (group, owner) => isApprovedBy(group, owner) && !isReviewed(group),
   use: ({ event }) => event === 'use',
+  unknownOutcome: ({ outcome }) => outcome === 'unknown',
   revocation: ({ event }) => event === 'revoke',
   unusedToken: ({ flags }) => (flags & FLAGS.unusedToken) !== 0,
   undecidedRequest: ({ event, flags }) =>
@@ -148,6 +155,9 @@ export interface Figures {
    * request.
    */
   approvalsByPeople: Record<string, number>;
+  /** The number of uses by their outcome, and the positions of the first unknown ones. */
+  outcomes: Partial<Record<CountedOutcome, number>>;
+  unknownOutcomes: number[];
   /** The positions of the first and the last entry; null without entries. */
   reach: { first: number; last: number } | null;
 }
@@ -174,6 +184,8 @@ export function emptyFigures(): Figures {
     months: {},
     deciders: {},
     approvalsByPeople: {},
+    outcomes: {},
+    unknownOutcomes: [],
     reach: null,
   };
 }
@@ -197,7 +209,16 @@ export function addGroup(figures: Figures, group: EntryGroup, owner: string | nu
     const people = group.votes.length;
     figures.approvalsByPeople[people] = (figures.approvalsByPeople[people] ?? 0) + entries;
   }
+  addToOutcomes(figures, group);
   figures.reach = extendRange(figures.reach ?? group, group);
+}
+
+function addToOutcomes(figures: Figures, { outcome, entries, unknown }: EntryGroup): void {
+  if (outcome === '') return;
+  figures.outcomes[outcome] = (figures.outcomes[outcome] ?? 0) + entries;
+  figures.unknownOutcomes = [...figures.unknownOutcomes, ...unknown]
+    .sort((a, b) => a - b)
+    .slice(0, MAX_LISTED_OUTCOMES);
 }
 
 function addToDeciders(deciders: Figures['deciders'], group: EntryGroup): void {

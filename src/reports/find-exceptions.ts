@@ -24,7 +24,7 @@ const FINDERS: ((facts: PeriodFacts) => ReportException[])[] = [
   findDominantDecider,
   findOwnerApprovals,
   findStaleKeys,
-  findUnusualOutcomes,
+  findUnusualEnds,
   findQuietAgents,
 ];
 
@@ -142,12 +142,23 @@ function findStaleKeys({ agentsWithStaleKeys, asOf }: PeriodFacts): ReportExcept
   return [{ kind: 'key_not_rotated', severity: 'medium', text, ...NO_ENTRIES }];
 }
 
-function findUnusualOutcomes({ entriesOf, summary }: PeriodFacts): ReportException[] {
+function findUnusualEnds({ entriesOf, summary, outcomes }: PeriodFacts): ReportException[] {
   const retried = entriesOf('retriedDenial');
   const unused = entriesOf('unusedToken');
   const undecided = entriesOf('undecidedRequest');
   const revoked = entriesOf('revocation');
-  const outcomes: ReportException[] = [
+  const { succeeded, failed, awaited } = outcomes;
+  const promised = succeeded + failed + outcomes.unknown + awaited;
+  const unknown = entriesOf('unknownOutcome');
+  const ends: ReportException[] = [
+    {
+      kind: 'outcome_unknown',
+      severity: 'medium',
+      text:
+        prose`${formatCount(unknown.entries, 'act')} of ${formatCount(promised, 'act')} whose programs promised to report ${wasOrWere(unknown.entries)} never ` +
+        'reported as succeeded or failed: whether they happened is unknown. The report lists them.',
+      ...unknown,
+    },
     {
       kind: 'denied_action_retried',
       severity: 'medium',
@@ -179,7 +190,7 @@ function findUnusualOutcomes({ entriesOf, summary }: PeriodFacts): ReportExcepti
       ...revoked,
     },
   ];
-  return outcomes.filter(({ entries }) => entries > 0);
+  return ends.filter(({ entries }) => entries > 0);
 }
 
 function findQuietAgents({ quietAgents }: PeriodFacts): ReportException[] {

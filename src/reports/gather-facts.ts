@@ -17,6 +17,7 @@ import {
   sumCounts,
   type Topic,
 } from './figures';
+import { readActs } from './outcomes';
 import {
   type AccountConfiguration,
   type CurrentMember,
@@ -69,6 +70,7 @@ export async function gatherFacts(
     const { alone = null } = figures.deciders[decider] ?? {};
     return { count: alone?.count ?? 0, positions: endsOf(alone) };
   };
+  const { succeeded = 0, failed = 0, unknown = 0, awaited = 0 } = figures.outcomes;
   const until = Math.min(to, file.createdAt);
   const active = registered.filter(
     ({ isActive, createdAt }) => isActive && createdAt < coverageEnd(file),
@@ -85,6 +87,10 @@ export async function gatherFacts(
     months: listMonths(period, figures),
     agents: listAgents(figures, registered),
     deciders: listDeciders(figures, policies, members),
+    outcomes: {
+      ...{ succeeded, failed, unknown, awaited },
+      unknown_acts: await readActs(reader, figures.unknownOutcomes),
+    },
     /**
      * The number of approvals under review policies, by the number of people who approved the
      * request.

@@ -15,6 +15,7 @@ import {
   QUICK_DECISION_MS,
   RETRY_WINDOW,
 } from './figures';
+import { type CountedOutcome, MAX_LISTED_OUTCOMES, outcomeOfUse } from './outcomes';
 
 /**
  * Reads the next entries of a period in groups that count alike, including entries of deleted
@@ -22,13 +23,14 @@ import {
  * @param range all positions of the period: flags compare entries with others in this range
  * @param low the position to start from
  * @param limit how many entries to read
+ * @param now when the outcomes of uses are judged
  * @returns the groups, and the position to continue from; it is `range.high` after the last entry
  */
 export async function groupEntries(
   reader: Reader,
   range: PositionRange,
   low: number,
-  limit: number,
+  { limit, now }: { limit: number; now: number },
 ): Promise<{ groups: EntryGroup[]; next: number }> {
   const [rows] = await reader.load([
     reader
@@ -39,10 +41,11 @@ export async function groupEntries(
         decider: sql<string>`decider`,
         flags: sql<number>`flags`,
         votes: sql<string>`votes`,
+        outcome: sql<CountedOutcome>`outcome`,
         positions: sql<string>`json_group_array(pos) as positions`,
       })
-      .from(sql`(${selectEntries(range, low)} order by pos limit ${limit})`)
-      .groupBy(sql`agent, month, event, decider, flags, votes`),
+      .from(sql`(${selectEntries(range, low, now)} order by pos limit ${limit})`)
+      .groupBy(sql`agent, month, event, decider, flags, votes, outcome`),
   ]);
   const groups = rows.map(({ event, votes, positions: json, ...row }) => {
     const positions: number[] = JSON.parse(json);
@@ -56,6 +59,7 @@ export async function groupEntries(
       first,
       last: positions.at(-1) ?? first,
       examples: positions.slice(0, MAX_EXAMPLES),
+      unknown: row.outcome === 'unknown' ? positions.slice(0, MAX_LISTED_OUTCOMES) : [],
     };
   });
   const read = groups.reduce((sum, { entries }) => sum + entries, 0);
@@ -74,7 +78,7 @@ const later = alias(auditEntries, 'later');
 const earlier = alias(auditEntries, 'earlier');
 
 /** Selects the entries from a position to the end of the range, with what groups them. */
-function selectEntries(range: PositionRange, low: number): SQL {
+function selectEntries(range: PositionRange, low: number, now: number): SQL {
   // The first 48 bits of a permission's id are the time of the request (RFC 9562 section 5.7).
   const quick = sql`${selectDetail('policy_id', 'entry')} is null
     and ${entry.permission} >=
@@ -109,6 +113,7 @@ function selectEntries(range: PositionRange, low: number): SQL {
         ${entry.event} in (${codesOf(STORED_EVENTS, ['approve', 'deny'])}), ${selectDetail('decided_by', 'entry')}, ''
       ) as decider,
       ${votes} as votes,
+      iif(${entry.event} = ${code('use')}, ${outcomeOfUse(sql`${entry.pos}`, sql`${entry.permission}`, now)}, '') as outcome,
       case ${entry.event}
         when ${code('approve')} then ${isQuick} + ${isReviewed}
         when ${code('deny')} then

@@ -98,7 +98,10 @@ class ReportProducer implements Producer {
     const { span, figures, reached } = state;
     if (reached >= span.high) return { chunks: [await this.makeFile()], ended: true };
     const limit = input.batchRows * ENTRIES_PER_ROW;
-    const { groups, next } = await groupEntries(input.reader, span, reached, limit);
+    const { groups, next } = await groupEntries(input.reader, span, reached, {
+      limit,
+      now: input.file.createdAt,
+    });
     // Entries of deleted agents are not counted.
     for (const group of groups) {
       const owner = this.owners.get(group.agent);

@@ -1,5 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
-import { GuardError, PermissionPending } from '../../src/packages/client/index.ts';
+import {
+  AlreadyUsed,
+  GuardError,
+  type GuardedEnd,
+  OutcomeUnknown,
+  PermissionPending,
+} from '../../src/packages/client/index.ts';
 import { makeAgent } from '../support/world';
 import { describeGuard } from './conformance';
 import { answerOf, makeClient, PAYMENT, type Payment } from './process';
@@ -373,6 +379,125 @@ describe('guard()', () => {
       errors: [{ path: 'body.action' }],
     });
     expect(act).not.toHaveBeenCalled();
+  });
+
+  describe('reports', () => {
+    /** A guard whose calls a policy approves, so that nothing but the act takes time. */
+    async function approvedStage() {
+      const scene = await stage();
+      const policy = { effect: 'approve', actions: ['payment.*'], resources: ['*'] };
+      await scene.account.must(201, 'POST', '/v1/policies', { ...policy, name: 'Payments' });
+      const outcome = async () => {
+        const { body } = await scene.agent.must(200, 'GET', '/v1/permissions?limit=1');
+        return body.data[0].outcome;
+      };
+      return { ...scene, outcome };
+    }
+    const input = { amount: 5, to: '1' };
+
+    it('how the function ended, and lets its result or error through', async () => {
+      const { client, outcome } = await approvedStage();
+      const guarded = (fn: () => unknown) => client.guard(async () => fn(), PAYMENT)(input);
+      const fail = (error: unknown) => () => {
+        throw error;
+      };
+      expect(await guarded(() => 'paid')).toBe('paid');
+      expect(await outcome()).toMatchObject({ status: 'succeeded', summary: null });
+      await expect(guarded(fail(new RangeError('4711')))).rejects.toThrow(new RangeError('4711'));
+      expect(await outcome()).toMatchObject({ status: 'failed', summary: null });
+      await expect(guarded(fail('no error'))).rejects.toBe('no error');
+      expect(await outcome()).toMatchObject({ status: 'failed' });
+      const unknown = new OutcomeUnknown('The bank did not answer.');
+      await expect(guarded(fail(unknown))).rejects.toBe(unknown);
+      const summary = 'The bank did not answer.';
+      expect(await outcome()).toMatchObject({ status: 'unknown', summary });
+    });
+
+    it('what `summary` says, and nothing where that fails', async () => {
+      const { client, outcome } = await approvedStage();
+      const ended: GuardedEnd[] = [];
+      const say = (text: () => unknown) => (end: GuardedEnd) => {
+        ended.push(end);
+        return text() as string;
+      };
+      const run = (text: () => unknown) =>
+        client.guard(async () => 'paid', { ...PAYMENT, summary: say(text) })(input);
+      await run(() => 'Booked as 4711');
+      expect(await outcome()).toMatchObject({ status: 'succeeded', summary: 'Booked as 4711' });
+      await run(() => `${'x'.repeat(2_000)}\ud800\0`);
+      expect((await outcome()).summary).toBe('x'.repeat(1_000));
+      await run(() => {
+        throw new Error('no words');
+      });
+      expect(await outcome()).toMatchObject({ status: 'succeeded', summary: null });
+      expect(ended).toEqual(Array(3).fill({ output: 'paid' }));
+    });
+
+    it.each<[string, () => Promise<Response>]>([
+      ['hangs', () => new Promise(() => {})],
+      ['cannot be sent', () => Promise.reject(new TypeError('fetch failed'))],
+      ['is refused', async () => Response.json({ code: 'conflict' }, { status: 409 })],
+      ['fails', async () => new Response('', { status: 503 })],
+    ])(
+      'without failing the call or delaying it by more than a second when it %s',
+      async (_, answer) => {
+        const { world, agent, act } = await approvedStage();
+        const client = makeClient(world, agent.key, {
+          fetch: (url, request) =>
+            String(url).endsWith('/outcome')
+              ? answer()
+              : answerOf(world, url as URL, request ?? {}),
+        });
+        const start = performance.now();
+        expect(await client.guard(act, PAYMENT)(input)).toBe('paid 5');
+        expect(performance.now() - start).toBeLessThan(1_900);
+      },
+    );
+
+    it('again in the background when the first report hangs', async () => {
+      const { world, agent, act, outcome } = await approvedStage();
+      let reports = 0;
+      const client = makeClient(world, agent.key, {
+        fetch: (url, request) => {
+          if (String(url).endsWith('/outcome') && reports++ === 0) return new Promise(() => {});
+          return answerOf(world, url as URL, request ?? {});
+        },
+      });
+      await client.guard(act, PAYMENT)(input);
+      await vi.waitFor(async () => expect((await outcome()).status).toBe('succeeded'));
+    });
+
+    it('to who resumes after a crash, in `AlreadyUsed.outcome`', async () => {
+      const { world, client, agent } = await approvedStage();
+      const call = async (fn: () => Promise<unknown>, externalId: string) =>
+        client
+          .guard(fn, PAYMENT)(input, { externalId })
+          .catch((error) => error);
+      const again = async (externalId: string) => {
+        const error = await call(async () => 'twice', externalId);
+        if (!(error instanceof AlreadyUsed)) throw error;
+        return [error.outcome?.status, error.message];
+      };
+      await call(async () => 'paid', 'a');
+      expect(await again('a')).toEqual(['succeeded', expect.stringContaining('succeeded then')]);
+      await call(() => Promise.reject(new Error('closed')), 'b');
+      expect(await again('b')).toEqual(['failed', expect.stringContaining('failed then')]);
+      const crashed = makeClient(world, agent.key, {
+        fetch: (url, request) =>
+          String(url).endsWith('/outcome')
+            ? Promise.reject(new TypeError('fetch failed'))
+            : answerOf(world, url as URL, request ?? {}),
+      });
+      await crashed.guard(async () => 'paid', PAYMENT)(input, { externalId: 'c' });
+      expect(await again('c')).toEqual(['awaited', expect.stringContaining('not reported yet')]);
+      world.advance(600_000);
+      expect(await again('c')).toEqual(['unknown', expect.stringContaining('is unknown')]);
+      const plain = { action: 'payment.send', resource: 'account:1', scope: { amount: 500 } };
+      const { token } = await agent.request({ ...plain, input, external_id: 'd' });
+      const digest = { input_digest: (await agent.request({ ...plain, input })).input_digest };
+      await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value, ...digest });
+      expect(await again('d')).toEqual([undefined, expect.stringContaining('is unknown')]);
+    });
   });
 
   it('lets through what the function throws', async () => {

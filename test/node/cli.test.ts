@@ -411,6 +411,26 @@ describe('commands', () => {
     expect(tried.stdout).toMatch(/Exhausted +policy_1, policy_2\n/);
   });
 
+  it('outcome reports what happened, and the card says whose word it is', async () => {
+    const outcome = {
+      ...{ status: 'failed', summary: 'Bounced \u202e', reported_by: pending.agent_id },
+      reported_at: '2026-01-31T12:00:00.000Z',
+    };
+    const answers = { [`POST /v1/permissions/${ID}/outcome`]: { ...pending, outcome } };
+    const call = ['outcome', ID, 'failed', '--summary', 'Bounced'];
+    const { sent, stdout } = await runInProcess(call, answers, { columns: 100 });
+    expect(sent[0]?.body).toEqual({ status: 'failed', summary: 'Bounced' });
+    expect(stdout).toContain('failed, as the program reported at');
+    expect(stdout).toContain('  │   Bounced \\u');
+    expect(stdout).not.toContain('\u202e');
+    const bare = await runInProcess(['outcome', ID, 'unknown'], answers);
+    expect(bare.sent[0]?.body).toEqual({ status: 'unknown' });
+    expect(JSON.parse(bare.stdout).outcome).toEqual(outcome);
+    const wrong = await runInProcess(['outcome', ID, 'awaited'], answers);
+    expect([wrong.code, wrong.sent]).toEqual([2, []]);
+    expect(wrong.stderr).toContain('awaited is not one of succeeded, failed, unknown');
+  });
+
   it('deny needs no reason', async () => {
     const answers = { [`POST /v1/permissions/${ID}/deny`]: { ...pending, status: 'denied' } };
     const bare = await runInProcess(['deny', ID], answers);

@@ -196,6 +196,17 @@ export function sampleReport(): ReportContent {
       name: at < NAMES.length ? (NAMES[at] ?? '') : `Agent ${at} of ${NAMES[at % 6]}`,
       counts: countsOf(Math.floor(90_000 / (at + 1))),
     })),
+    outcomes: {
+      ...{ succeeded: 40_211, failed: 1_204, unknown: 212, awaited: 3 },
+      unknown_acts: Array.from({ length: 200 }, (_, at) => ({
+        permission_id: idOf('perm', at),
+        agent_id: idOf('agent', at % 7),
+        action: 'payment.send',
+        resource: `account:${NAMES[at % 6]}`,
+        used_at: '2026-03-04T05:06:07.000Z',
+        summary: at % 3 === 0 ? null : `The bank did not answer, try ${at}`,
+      })),
+    },
     deciders: Array.from({ length: 40 }, (_, at) => ({
       ...deciderOf(at),
       approved: Math.floor(200_000 / (at + 1)),
@@ -257,6 +268,7 @@ export function plainReport(): ReportContent {
     },
     months: MONTHS.map((month) => ({ month, ...countsOf(0) })),
     agents: [],
+    outcomes: { succeeded: 0, failed: 0, unknown: 0, awaited: 0, unknown_acts: [] },
     deciders: [],
     controls: report.controls.map((control) => ({ ...control, evidence: [] })),
     exceptions: [],

@@ -7,7 +7,7 @@ import {
   type WaitingOrder,
   type WaitsFor,
 } from '../../permissions/list-waiting';
-import { isWithdrawn, type Permission, PermissionStatus } from '../../permissions/permission';
+import { PermissionStatus } from '../../permissions/permission';
 import type { Refusal } from '../frame/form';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
@@ -15,11 +15,10 @@ import { sendPage, sendPart } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { Form, ListFilter, TextField } from '../parts/form';
-import { Named, Time } from '../parts/inline';
 import { LivePart } from '../parts/live';
-import { RequestRow } from '../parts/request';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { DenyBar } from './deny-bar';
+import { EndedList, UnknownList } from './ended-list';
 import { Keys } from './keys';
 import { mayDeny, WaitingList } from './waiting-list';
 
@@ -40,8 +39,11 @@ const WHOM: Record<WaitsFor, string> = { caller: 'you', others: 'others' };
 /** How often the inbox looks for new requests, in seconds. */
 const INTERVAL = 10;
 
-/** A tab of the inbox: requests that wait, for the reader or for others, or that have ended. */
-type View = PermissionStatus | 'others';
+/**
+ * A tab of the inbox: requests that wait, for the reader or for others, that have ended, or whose
+ * acts have an unknown outcome.
+ */
+type View = PermissionStatus | 'others' | 'unknown';
 
 const WAITING: [view: View, label: string][] = [['pending', 'Waiting']];
 /** The tabs of what waits, for readers who may decide. */
@@ -53,12 +55,13 @@ const ENDED_VIEWS: typeof WAITING = [
   ['approved', 'Approved'],
   ['denied', 'Denied'],
   ['expired', 'Expired'],
+  ['unknown', 'Outcome unknown'],
 ];
 
 /**
  * Shows the requests that wait for the reader, the most urgent first; with `for=others` those that
- * wait for others; with a `status` those that have ended, the newest first. Readers who may not
- * decide see everything that waits. Sends those who may not read requests, and who just signed in,
+ * wait for others; with a `status` those that have ended, the newest first; with `outcome=unknown`
+ * those whose outcome nobody knows. Readers who may not decide see everything that waits. Sends those who may not read requests, and who just signed in,
  * to the first page that they may see.
  */
 export async function showInbox(c: ConsoleContext): Promise<Response> {
@@ -67,6 +70,7 @@ export async function showInbox(c: ConsoleContext): Promise<Response> {
     if (new URL(c.req.url).search === '') return c.redirect(firstSection(scopes).path);
     requireScopes(c.var.signedIn.context.principal, 'permissions:read');
   }
+  if (c.req.query('outcome') === 'unknown') return showUnknown(c);
   const status =
     PermissionStatus().options.find((status) => status === c.req.query('status')) ?? 'pending';
   if (status === 'pending') return showWaiting(c, new URL(c.req.url));
@@ -224,35 +228,49 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
   }
   const list = (
     <>
-      <ul class="requests">
-        {page.data.map((permission) => (
-          <DecidedRow permission={permission} />
-        ))}
-      </ul>
+      <EndedList permissions={page.data} />
       <NextPage page={page} address={address} />
     </>
   );
   return sendInbox(c, status, address, { title, names, list });
 }
 
-/** A request that has ended: what it was, who decided, and when. */
-function DecidedRow({ permission }: { permission: Permission }) {
-  const { agent_id, decided_by, policy_id, decided_at, updated_at, expires_at } = permission;
-  const by = policy_id ?? decided_by;
-  const endedAt = isWithdrawn(permission) ? updated_at : expires_at;
-  return (
-    <RequestRow request={permission} agent={<Named id={agent_id} />}>
-      {by && ['by ', policy_id && 'the policy “', <Named id={by} />, policy_id && '”', ', ']}
-      <Time at={decided_at ?? endedAt} />
-    </RequestRow>
+async function showUnknown(c: ConsoleContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const address = new URL(c.req.url);
+  const filters = readFilters(address);
+  const [page, names] = await Promise.all([
+    listPermissions(context, { limit: PAGE_SIZE, outcome: 'unknown', ...filters }),
+    loadNames(context, ['people', 'agents', 'policies']),
+  ]);
+  const isEmpty = page.data.length === 0 && !page.has_more;
+  const list = (
+    <>
+      {isEmpty && (
+        <Empty title="No outcome is unknown.">
+          <p>Acts whose programs did not report what happened appear here.</p>
+        </Empty>
+      )}
+      {!isEmpty && (
+        <p class="soft">
+          These approvals were used, and nobody knows whether the acts happened. Find out before
+          they are done again.
+        </p>
+      )}
+      <UnknownList permissions={page.data} />
+      <NextPage page={page} address={address} />
+    </>
   );
+  return sendInbox(c, 'unknown', address, { title: 'Inbox: outcome unknown', names, list });
 }
 
 /** The parameters of the address that show a view. */
 function parametersOf(view: View) {
-  if (view === 'pending') return { status: null, for: null };
-  if (view === 'others') return { status: null, for: view };
-  return { status: view, for: null };
+  const none = { status: null, for: null, outcome: null };
+  if (view === 'pending') return none;
+  if (view === 'others') return { ...none, for: view };
+  if (view === 'unknown') return { ...none, outcome: view };
+  return { ...none, status: view };
 }
 
 /** Answers with the requests of one view, and the ways to the others. */
@@ -305,7 +323,7 @@ function AgentFilter({ address, current }: { address: URL; current: string | und
       allLabel="All agents"
       options={agents}
       otherParameters={Object.fromEntries(
-        ['status', 'for', 'order'].map((name) => [name, address.searchParams.get(name)]),
+        ['status', 'for', 'order', 'outcome'].map((name) => [name, address.searchParams.get(name)]),
       )}
     />
   );

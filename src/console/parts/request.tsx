@@ -64,12 +64,14 @@ interface RequestRowProps {
   request: Permission;
   /** Who asked, where the list has requests of several agents. */
   agent?: Child;
+  /** Stands in the place of the state. */
+  badge?: Child;
   /** Stands below the state. */
   children: Child;
 }
 
 /** A request as a line of a list, with a link to its page. */
-export function RequestRow({ request, agent, children }: RequestRowProps) {
+export function RequestRow({ request, agent, badge, children }: RequestRowProps) {
   const { id, title, action, resource } = request;
   return (
     <li class="request" data-row>
@@ -90,7 +92,7 @@ export function RequestRow({ request, agent, children }: RequestRowProps) {
         )}
       </div>
       <div class="side">
-        <StateBadge request={request} />
+        {badge ?? <StateBadge request={request} />}
         <p class="soft">{children}</p>
       </div>
     </li>

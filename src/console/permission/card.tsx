@@ -34,7 +34,8 @@ import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { Binding } from './binding';
 import { DecisionForm } from './decision-form';
-import { Outcome } from './outcome';
+import { Ending } from './ending';
+import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
 import { SimilarRequests } from './similar-requests';
@@ -113,7 +114,7 @@ export async function sendCard(
       listNotifications(context, { id: row.id, limit: MESSAGES }),
       isPending && hasNotifiedNobody(context, row.id),
       !isPending && mayDecide && findNext(context),
-      maySeePolicies ? reader.load([selectActivePolicies(reader, principal.account.number)]) : [[]],
+      maySeePolicies ? reader.load([selectActivePolicies(principal.account.number)]) : [[]],
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
@@ -185,12 +186,9 @@ export async function sendCard(
               />
             )}
             {!isPending && (
-              <Outcome
-                permission={permission}
-                refusal={refused?.refusal}
-                next={next || undefined}
-              />
+              <Ending permission={permission} refusal={refused?.refusal} next={next || undefined} />
             )}
+            {permission.outcome && <OutcomeSection outcome={permission.outcome} />}
             {maySeePolicies && (
               <PolicyWeighing permission={permission} maxUses={row.maxUses} policies={policies} />
             )}

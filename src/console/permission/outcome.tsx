@@ -1,101 +1,49 @@
-import type { WaitingRequest } from '../../permissions/list-waiting';
-import { isWithdrawn, type Permission } from '../../permissions/permission';
-import type { Refusal } from '../frame/form';
+import type { Outcome, OutcomeStatus } from '../../permissions/outcomes/outcome';
 import { Section } from '../parts/blocks';
-import { Action, Alert } from '../parts/form';
-import { Named, Time, Written } from '../parts/inline';
-import { RequestTitle } from '../parts/request';
+import { Badge, Named, Time, WrittenText } from '../parts/inline';
 
-interface OutcomeProps {
-  permission: Permission;
-  /** Why the decision in this request was refused. */
-  refusal: Refusal | undefined;
-  /** The request that waits most urgently for the reader. */
-  next: WaitingRequest | undefined;
-}
-
-const WORDS: Record<Permission['status'], string> = {
-  pending: 'Waiting',
-  approved: 'Approved',
-  denied: 'Denied',
-  expired: 'Expired',
+/** The label of each outcome, and the state whose tone its badge has: success is not checked. */
+const BADGES: Record<OutcomeStatus, { label: string; state: string }> = {
+  awaited: { label: 'outcome awaited', state: 'pending' },
+  unknown: { label: 'outcome unknown', state: 'pending' },
+  succeeded: { label: 'reported as done', state: 'reported' },
+  failed: { label: 'reported as failed', state: 'failed' },
 };
 
-/** Shows how a request ended: what was decided, by whom and when, and the state of the token. */
-export function Outcome({ permission, refusal, next }: OutcomeProps) {
-  const {
-    status,
-    decided_by,
-    policy_id,
-    decided_at,
-    decision_reason,
-    token,
-    expires_at,
-    updated_at,
-  } = permission;
-  const by = policy_id ?? decided_by;
+const MEANINGS: Record<OutcomeStatus, string> = {
+  awaited: 'The program took its use and has not said yet what happened. It has ten minutes.',
+  unknown:
+    'Nobody knows whether the act happened, in whole or in part. Find out before it is done again.',
+  succeeded: 'The program says that the act happened.',
+  failed: 'The program saw an error. Part of the act may have happened all the same.',
+};
+
+export function OutcomeBadge({ status }: Pick<Outcome, 'status'>) {
+  return <Badge {...BADGES[status]} />;
+}
+
+/** Shows what happened after the use, as the program says. */
+export function OutcomeSection({ outcome }: { outcome: Outcome }) {
+  const { status, summary, reported_at, reported_by } = outcome;
   return (
-    <Section
-      name="outcome"
-      title={isWithdrawn(permission) ? 'Withdrawn' : WORDS[status]}
-      class="card decide"
-    >
-      {refusal && <Alert>{refusal.detail} Your decision was not taken.</Alert>}
-      {status === 'expired' && (
-        <p>
-          {isWithdrawn(permission) && (
-            <>
-              The agent withdrew its request on <Time at={updated_at} />.
-            </>
-          )}
-          {!isWithdrawn(permission) && (
-            <>
-              Nobody decided by <Time at={expires_at} />.
-            </>
-          )}{' '}
-          The agent may not do it.
-        </p>
+    <Section name="outcome" title="What happened then">
+      <p class="hint">The program’s own word: nobody has checked it, and it is not in the log</p>
+      <p>
+        <OutcomeBadge status={status} />
+      </p>
+      <p>{MEANINGS[status]}</p>
+      {summary && (
+        <blockquote>
+          <p class="hint">In the program’s words</p>
+          <WrittenText text={summary} label="In the program’s words" />
+        </blockquote>
       )}
-      {by && decided_at && (
-        <p>
-          By {policy_id && 'the policy '}
-          <strong>
-            <Named id={by} />
-          </strong>
-          , <Time at={decided_at} />
-        </p>
-      )}
-      {decision_reason && (
-        <p class="written">
-          “<Written text={decision_reason} />”
-        </p>
-      )}
-      {token && (
+      {reported_at && (
         <p class="soft">
-          Token {token.status}: used {token.uses} of {token.max_uses} times, valid until{' '}
-          <Time at={token.expires_at} />
+          Reported by {reported_by && <Named id={reported_by} />}, <Time at={reported_at} />
         </p>
       )}
-      {token?.status === 'active' && (
-        <Action
-          action={`/console/permissions/${permission.id}/revoke`}
-          label="Revoke the token"
-          kind="danger"
-        />
-      )}
-      {next && (
-        <p class="actions">
-          <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
-            <span>
-              Next:{' '}
-              <RequestTitle
-                title={next.permission.title}
-                otherwise={`${next.permission.action} on ${next.permission.resource}`}
-              />
-            </span>
-          </a>
-        </p>
-      )}
+      {status === 'unknown' && !reported_at && <p class="soft">No report came.</p>}
     </Section>
   );
 }

@@ -8,7 +8,7 @@ import { StackingTable } from '../parts/stacking-table';
 const COLUMNS = [
   { name: 'Request' },
   { name: 'Limits' },
-  { name: 'Outcome' },
+  { name: 'State' },
   { name: 'Decided by', hasLabel: true },
   { name: 'Asked', hasLabel: true },
 ];

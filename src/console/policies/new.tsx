@@ -157,7 +157,7 @@ async function sendEditor(
   const { principal, reader, runtime } = context;
   const loadProspect = async () => {
     if (!request || !draft) return null;
-    const [policies] = await reader.load([selectActivePolicies(reader, principal.account.number)]);
+    const [policies] = await reader.load([selectActivePolicies(principal.account.number)]);
     const weighed = [draftPolicy(context, draft), ...policies] as const;
     return prospectOf(weighed, request.row, runtime.now());
   };

@@ -20,8 +20,8 @@ export type Simulated =
   | null;
 
 /** Preloads the active policies, if the address asks for a simulation. */
-export async function preloadSimulation(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  return { active: isAsked(c) ? selectActivePolicies(reader, owner) : null };
+export async function preloadSimulation(c: RequestContext, _: Reader, owner: SQL<number>) {
+  return { active: isAsked(c) ? selectActivePolicies(owner) : null };
 }
 
 function isAsked(c: Pick<RequestContext, 'req'>): boolean {

@@ -26,8 +26,8 @@ export const requestPermissionTool = defineTool({
       is_new: z.boolean().meta({ description: 'Whether this call made the request.' }),
       permission: ShownPermission(),
     }),
-  preload: ({ reader, account, callerId, fields, now }) =>
-    selectForRequest(reader, { account, agentId: callerId, externalId: fields.external_id }, now),
+  preload: ({ account, callerId, fields, now }) =>
+    selectForRequest({ account, agentId: callerId, externalId: fields.external_id }, now),
   async run({ context, input, loaded, reload }) {
     const asking = { ...context, reload: async () => readLoaded(await reload()) };
     const known = { ...readLoaded(loaded), ...input };

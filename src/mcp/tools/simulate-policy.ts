@@ -14,7 +14,7 @@ export const simulatePolicyTool = defineTool({
   admit: (principal) => requireUser(principal, 'policies:read'),
   input: PolicySimulation,
   output: Simulation,
-  preload: ({ reader, account }) => ({ policies: selectActivePolicies(reader, account) }),
+  preload: ({ account }) => ({ policies: selectActivePolicies(account) }),
   async run({ context, input, loaded }) {
     return {
       nextStep:

@@ -1,7 +1,6 @@
-import { type SQL, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { ConstraintError, type Reader } from '../../db/database';
-import { agents } from '../../db/schema';
 import { invalidRequest, Problem, unavailable } from '../../errors';
 import { agentAccess } from '../../http/access';
 import { type AgentContext, newId, type RequestContext } from '../../http/context';
@@ -146,14 +145,9 @@ async function showExisting(
  * Preloads the active policies, and the agent's permission that already has the external id of the
  * request.
  */
-async function preloadRequest(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  agentId: SQL,
-) {
+async function preloadRequest(c: RequestContext, _: Reader, account: SQL<number>, agentId: SQL) {
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
-  return selectForRequest(reader, { account, agentId, externalId }, c.var.runtime.now());
+  return selectForRequest({ account, agentId, externalId }, c.var.runtime.now());
 }
 
 /**
@@ -161,15 +155,13 @@ async function preloadRequest(
  * already has the external id of the request.
  */
 export function selectForRequest(
-  reader: Reader,
   { account, agentId, externalId }: { account: SQL<number>; agentId: SQL; externalId: unknown },
   now: number,
 ) {
-  const policies = selectActivePolicies(reader, account);
+  const policies = selectActivePolicies(account);
   if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId))
     return { policies, existing: null };
-  const agent = sql<number>`(select number from ${agents} where account = ${account} and id = ${agentId})`;
-  return { policies, existing: findByExternalId(reader, { account, agent, externalId }, now) };
+  return { policies, existing: findByExternalId({ account, agentId, externalId }, now) };
 }
 
 /** The rows of {@link selectForRequest}, as they were loaded. */

@@ -127,7 +127,7 @@ export async function useToken(
   });
   const uses = await takeUse(context, { row, entry, expected: used(token.uses + 1) });
   if (uses !== null) return used(uses);
-  const [again] = await reader.load([findPermission(sql`${row.account}`, row.id)]);
+  const [again] = await reader.load([findPermission(row.account, row.id)]);
   if (!again[0]) throw notActive('unknown');
   requireUsable(again[0], input, now);
   throw unavailable();

@@ -11,6 +11,7 @@ import {
   agentsSection,
   decidersSection,
   monthsSection,
+  outcomesSection,
   scopeSection,
   summarySection,
 } from './figure-sections';
@@ -23,6 +24,7 @@ const SECTIONS = [
   monthsSection,
   agentsSection,
   decidersSection,
+  outcomesSection,
   controlsSection,
   exceptionsSection,
   changesSection,

@@ -1,7 +1,7 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { Counts, DeciderFigures, ReportContent } from '../content';
 import { isMemberId, isPolicyId } from '../figures';
-import { codeInWords, formatMonth, formatNumber, truncate } from '../wording';
+import { codeInWords, formatMonth, formatNumber, formatTimestamp, truncate } from '../wording';
 import {
   type Column,
   numberColumn,
@@ -131,6 +131,46 @@ export function agentsSection({ agents }: ReportContent, number: number): Conten
         ]),
     ),
     ...omittedNote(agents.length, LISTED_ROWS, 'agent'),
+  ];
+}
+
+/** What became of the acts, as their programs say. */
+export function outcomesSection({ outcomes }: ReportContent, number: number): Content[] {
+  const { succeeded, failed, unknown, awaited, unknown_acts: acts } = outcomes;
+  const counts: [string, number][] = [
+    ['Succeeded', succeeded],
+    ['Failed', failed],
+    ['Unknown', unknown],
+    ['Not reported yet, within 10 minutes of the use', awaited],
+  ];
+  return [
+    sectionHeading(number, 'Outcomes'),
+    paragraph(
+      'What happened after the uses in the period, as the programs say that took them. It is their own word: the service has not checked it, ' +
+        'and it is not in the audit log. Failed means that the program saw an error, not that nothing happened. Acts whose programs promised ' +
+        'no report are not counted.',
+    ),
+    ruledTable(
+      [textColumn('Outcome', 7), numberColumn('Acts', 2)],
+      counts.map(([name, count]) => [name, formatNumber(count)]),
+    ),
+    ruledTable(
+      [textColumn('Request', 8), textColumn('Act', 8), textColumn('Used', 4)],
+      acts.map(({ permission_id, action, resource, used_at, summary }) => [
+        { stack: [{ text: permission_id, style: 'small' }] },
+        {
+          stack: [
+            { text: `${action} on ${truncate(resource, NAME_CHARACTERS)}` },
+            { text: truncate(summary ?? 'No report came.', NAME_CHARACTERS), style: 'small' },
+          ],
+        },
+        formatTimestamp(used_at),
+      ]),
+      'Acts whose outcome is unknown',
+    ),
+    ...(acts.length < unknown
+      ? [paragraph('The first are listed. The service lists all of them by their outcome.')]
+      : []),
   ];
 }
 

@@ -555,6 +555,7 @@ const CONSOLE: Line[] = [
   page('/console?for=others'),
   page((a) => `/console?agent_id=${a.agent.id}`, '/console?agent_id'),
   page('/console?status=denied'),
+  page('/console?outcome=unknown'),
   page((a) => `/console/permissions/${a.reviewed}`, '/console/permissions/:id'),
   page((a) => `/console/permissions/${a.used}`, '/console/permissions/:id?decided'),
   page('/console/agents'),

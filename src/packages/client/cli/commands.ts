@@ -18,6 +18,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     async () => (await import('./approve.ts')).approve,
   ],
   deny: ['Deny a request', async () => (await import('./deny.ts')).deny],
+  outcome: ['Report what happened after a use', async () => (await import('./outcome.ts')).outcome],
   stop: ['Stop all agents of the account', async () => (await import('./stop.ts')).stop],
   receipt: [
     'Download the receipt of a request',

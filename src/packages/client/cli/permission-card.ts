@@ -1,4 +1,4 @@
-import type { Permission, Preview } from '../api.ts';
+import type { Outcome, Permission, Preview } from '../api.ts';
 import type { Names } from './names.ts';
 import { distinctJson, escapeLines, printableJson } from './terminal/escape.ts';
 import { type Fact, formatFacts } from './terminal/facts.ts';
@@ -26,7 +26,7 @@ interface CardOptions {
  */
 export function formatPermission(permission: Permission, options: CardOptions): string[] {
   const { width, style, baseUrl, now, names } = options;
-  const { status, expires_at, review, token } = permission;
+  const { status, expires_at, review, token, outcome } = permission;
   let expiry = `${formatTime(expires_at)}`;
   if (status === 'pending') expiry += ` (${formatTimeLeft(expires_at, now)} left)`;
   const facts: Fact[] = [
@@ -45,6 +45,7 @@ export function formatPermission(permission: Permission, options: CardOptions): 
     ['Decided at', formatTime(permission.decided_at)],
     ['Reason', permission.decision_reason],
     ['Token', token && describeToken(token)],
+    ['Outcome', outcome && describeOutcome(outcome)],
     ['Console', `${baseUrl}/console/permissions/${permission.id}`],
   ];
   for (const { decision, name, by, reason } of review?.votes ?? []) {
@@ -76,6 +77,11 @@ function describeToken({ status, uses, max_uses, expires_at }: Token): string {
   return `${status}, ${uses} of ${max_uses} uses, until ${formatTime(expires_at)}`;
 }
 
+function describeOutcome({ status, reported_at }: Outcome): string {
+  if (reported_at === null) return `${status}, not reported`;
+  return `${status}, as the program reported at ${formatTime(reported_at)}`;
+}
+
 /** How many people have approved so far. */
 export function countApprovals({ review }: Permission): number {
   return review?.votes?.filter(({ decision }) => decision === 'approve').length ?? 0;
@@ -99,12 +105,13 @@ function inputTitle({ input, input_digest }: Permission): string {
 }
 
 /** Returns the agent's own words as escaped lines. */
-function agentWords({ reason, preview, external_id }: Permission): string[] {
+function agentWords({ reason, preview, external_id, outcome }: Permission): string[] {
   const words: string[] = [];
   if (reason) words.push('Reason', ...indent(reason));
   if (preview) words.push(...previewLines(preview));
   if (external_id)
     words.push(`Its own name for the request: ${escapeLines(external_id).join(' ')}`);
+  if (outcome?.summary) words.push('What happened', ...indent(outcome.summary));
   return words;
 }
 

@@ -1,0 +1,101 @@
+import type { WaitingRequest } from '../../permissions/list-waiting';
+import { isWithdrawn, type Permission } from '../../permissions/permission';
+import type { Refusal } from '../frame/form';
+import { Section } from '../parts/blocks';
+import { Action, Alert } from '../parts/form';
+import { Named, Time, Written } from '../parts/inline';
+import { RequestTitle } from '../parts/request';
+
+interface EndingProps {
+  permission: Permission;
+  /** Why the decision in this request was refused. */
+  refusal: Refusal | undefined;
+  /** The request that waits most urgently for the reader. */
+  next: WaitingRequest | undefined;
+}
+
+const WORDS: Record<Permission['status'], string> = {
+  pending: 'Waiting',
+  approved: 'Approved',
+  denied: 'Denied',
+  expired: 'Expired',
+};
+
+/** Shows how a request ended: what was decided, by whom and when, and the state of the token. */
+export function Ending({ permission, refusal, next }: EndingProps) {
+  const {
+    status,
+    decided_by,
+    policy_id,
+    decided_at,
+    decision_reason,
+    token,
+    expires_at,
+    updated_at,
+  } = permission;
+  const by = policy_id ?? decided_by;
+  return (
+    <Section
+      name="ending"
+      title={isWithdrawn(permission) ? 'Withdrawn' : WORDS[status]}
+      class="card decide"
+    >
+      {refusal && <Alert>{refusal.detail} Your decision was not taken.</Alert>}
+      {status === 'expired' && (
+        <p>
+          {isWithdrawn(permission) && (
+            <>
+              The agent withdrew its request on <Time at={updated_at} />.
+            </>
+          )}
+          {!isWithdrawn(permission) && (
+            <>
+              Nobody decided by <Time at={expires_at} />.
+            </>
+          )}{' '}
+          The agent may not do it.
+        </p>
+      )}
+      {by && decided_at && (
+        <p>
+          By {policy_id && 'the policy '}
+          <strong>
+            <Named id={by} />
+          </strong>
+          , <Time at={decided_at} />
+        </p>
+      )}
+      {decision_reason && (
+        <p class="written">
+          “<Written text={decision_reason} />”
+        </p>
+      )}
+      {token && (
+        <p class="soft">
+          Token {token.status}: used {token.uses} of {token.max_uses} times, valid until{' '}
+          <Time at={token.expires_at} />
+        </p>
+      )}
+      {token?.status === 'active' && (
+        <Action
+          action={`/console/permissions/${permission.id}/revoke`}
+          label="Revoke the token"
+          kind="danger"
+        />
+      )}
+      {next && (
+        <p class="actions">
+          <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
+            <span>
+              Next:{' '}
+              <RequestTitle
+                title={next.permission.title}
+                otherwise={`${next.permission.action} on ${next.permission.resource}`}
+              />
+            </span>
+          </a>
+        </p>
+      )}
+    </Section>
+  );
+}
