@@ -1,9 +1,11 @@
 import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
+import { detailsOf } from '../audit/entry';
 import { answerFromTree } from '../audit/tree/answer-from-tree';
 import { presentHead, type SignedHead } from '../audit/tree/checkpoint';
 import { selectTree, type TreeRow } from '../audit/tree/open-tree';
 import { proveEntry } from '../audit/tree/prove-inclusion';
+import { LogSigner } from '../audit/tree/signer';
 import { readCosignedHead } from '../audit/witnesses/cosigned-head';
 import type { Reader } from '../db/database';
 import type { LoadedRows } from '../http/access';
@@ -20,7 +22,7 @@ import {
 } from '../permissions/contents';
 import { requirePermission } from '../permissions/permission';
 import { RECEIPT_TYPE, Receipt } from './receipt';
-import { chooseEntries, type EntryRows, selectEntries } from './select-entries';
+import { chooseEntries, type EntryRows, type SaltedEntry, selectEntries } from './select-entries';
 
 /** The rows that a receipt is made of. */
 interface ReceiptRows extends EntryRows {
@@ -53,9 +55,22 @@ export async function getReceipt(context: UserContext, rows: ReceiptRows): Promi
       })),
       checkpoint: presentHead(tree.head),
       complete: isComplete,
-      ...presentContents(permission),
+      ...(hasDigests(permission, entries) ? presentContents(permission) : NO_CONTENTS),
     };
   });
+}
+
+const NO_CONTENTS = { input: null, preview: null };
+
+/**
+ * Whether one of the entries has the digests of a permission's contents. Without one, as when only
+ * the uses of an old permission are kept, nothing shows that these are what was requested.
+ */
+function hasDigests({ id }: PermissionWithContents, entries: readonly SaltedEntry[]): boolean {
+  return entries.some(
+    ({ entry }) =>
+      entry.permission_request_id === id && detailsOf(entry).input_digest !== undefined,
+  );
 }
 
 /** The newest cosigned head that covers the entries up to a sequence; null if there is none. */
@@ -65,7 +80,8 @@ async function cosignedHead(
   sequence: number,
 ): Promise<SignedHead | null> {
   if (!tree || tree.cosignedSize < sequence) return null;
-  return readCosignedHead(config.files, principal.account.id, tree);
+  const signer = await LogSigner.open(config.keyring, config.publicUrl);
+  return readCosignedHead({ bucket: config.files, signer }, principal.account.id, tree);
 }
 
 /** Preloads the permission in the path with its contents, its entries, and the tree of the log. */

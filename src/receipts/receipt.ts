@@ -43,7 +43,8 @@ export const Receipt = lazy(() =>
           'part of one. False if some are too old, or they are more than 100.',
       }),
       input: jsonField<Json>(z.unknown()).meta({
-        description: 'The arguments of the act; null if the service does not have them.',
+        description:
+          'The arguments of the act; null if the service does not have them, or no longer the entry with their digest.',
       }),
       preview: Preview().nullable(),
     })

@@ -23,7 +23,7 @@ async function open(role = 'approver') {
 
 /** The ids of the requests that a page lists, in its order. */
 function listed(html: string): string[] {
-  return [...html.matchAll(/<li id="(perm_[0-9a-z]+)"/g)].map(([, id = '']) => id);
+  return [...html.matchAll(/<(?:li|tr) id="(perm_[0-9a-z]+)"/g)].map(([, id = '']) => id);
 }
 
 it('lists what waits, the request that expires first at the top, with agent, action, target and amount', async () => {
@@ -155,8 +155,8 @@ async function copy({ id }: Json, count: number): Promise<void> {
        from permissions cross join ${ids} where id = ?2`,
     ),
     bind(
-      `insert into reviews (account, id, policy_id, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses)
-       select account, copy, policy_id, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses
+      `insert into reviews (account, id, policy_id, policy_updated_at, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses)
+       select account, copy, policy_id, policy_updated_at, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses
        from reviews cross join ${ids} where id = ?2`,
     ),
   ]);
@@ -502,4 +502,63 @@ it('shows nothing of another account', async () => {
   for (const path of ['/console', '/console?status=denied', `/console?agent_id=${agent.id}`]) {
     expect((await browser.get(path)).text).not.toContain('Secret');
   }
+});
+
+it('shows requests that are alike together, with what differs in columns, and denies them at once', async () => {
+  const { account, agent, browser, world } = await open();
+  const other = await account.agent({ name: 'Archivist' });
+  const ask = (amount: number) =>
+    agent.request({
+      action: 'payout.send',
+      resource: 'ledger:main',
+      scope: { amount, currency: 'EUR' },
+      expires_in: 2 * HOUR,
+    });
+  const first = await ask(20);
+  world.advance(1);
+  const between = await other.request({ action: 'payout.send', resource: 'ledger:main' });
+  world.advance(1);
+  const [second, third] = [await ask(1_500), await ask(7)];
+  const two = [
+    await agent.request({ resource: 'mail:a' }),
+    await agent.request({ resource: 'mail:a' }),
+  ];
+  const page = await browser.get('/console?order=newest');
+  const rest = [...two.map(({ id }) => id), between.id];
+  expect(listed(page.text).toSorted()).toEqual(
+    [first, second, third]
+      .map(({ id }) => id)
+      .concat(rest)
+      .toSorted(),
+  );
+  const text = readText(page.text);
+  expect(text).toContain('3 like this payout.send on ledger:main of Mail assistant');
+  expect(text).toContain('amount 7 to 1,500 currency EUR');
+  expect(text).not.toContain('2 like this');
+  expect(page.text.match(/<details[^>]*id="alike-/g)).toHaveLength(1);
+  expect(page.cost.trips).toBeLessThanOrEqual(2);
+  const [, group = ''] = /name="group" value="([^"]+)"/.exec(page.text) ?? [];
+  expect(group.split(' ').toSorted()).toEqual(
+    [first, second, third].map(({ id }) => id).toSorted(),
+  );
+  const denied = await browser.submit('/console/deny', {
+    from: '/console',
+    group,
+    reason: 'Not today',
+  });
+  expect(denied.status).toBe(303);
+  for (const { id } of [first, second, third]) {
+    const { body } = await account.must(200, 'GET', `/v1/permissions/${id}`);
+    expect([body.status, body.decision_reason]).toEqual(['denied', 'Not today']);
+  }
+  expect(listed((await browser.get('/console')).text).toSorted()).toEqual(rest.toSorted());
+});
+
+it('shows a group without the means to deny it to who may not decide', async () => {
+  const { agent, browser } = await open('auditor');
+  for (let i = 0; i < 3; i++) await agent.request();
+  const { text } = await browser.get('/console');
+  expect(readText(text)).toContain('3 like this');
+  expect(text).not.toContain('name="group"');
+  expect(text).not.toContain('type="checkbox" name="id"');
 });

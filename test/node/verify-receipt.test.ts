@@ -157,14 +157,15 @@ describe('a receipt', () => {
     expect([unchecked, faults]).toEqual([[], []]);
     const agent = makeEntry(3).agent_id;
     expect(proven).toEqual([
-      `2026-01-01T00:00:03.000Z: ${agent} asked for email.send on ledger:main within {"amount":20}, from 203.0.113.7.`,
+      `2026-01-01T00:00:03.000Z: ${agent} asked for email.send on "ledger:main" within {"amount":20}, from 203.0.113.7.`,
       `  Its arguments, exactly as requested: ${JSON.stringify(INPUT)}`,
       '  What the agent wrote for who decides, in its own words: {"title":"Pay Ada"}',
-      `2026-01-01T00:00:05.000Z: ${MEMBER} approved it in the console within {"amount":20}, because “Fine”.`,
+      `2026-01-01T00:00:05.000Z: ${MEMBER} approved it in the console within {"amount":20}, because "Fine".`,
       '2026-01-01T00:00:06.000Z: its token was used, from 203.0.113.7.',
       `2026-01-01T00:00:08.000Z: ${MEMBER} revoked its token.`,
     ]);
     expect(limits.join('\n')).toContain('Whether the act happened');
+    expect(limits).toContain('Who made 1 decision without a signature: only the service says so.');
     expect(limits.join('\n')).toContain('only the service says that these are all');
   });
 
@@ -172,6 +173,56 @@ describe('a receipt', () => {
     for (const text of [`${JSON.stringify(whole())}\n`, JSON.stringify(whole(), null, 2)])
       expect(await verify(Buffer.from(text))).toMatchObject({ faults: [], unchecked: [] });
     expect((await verify(Buffer.from(JSON.stringify(whole(), null, 3)))).faults).toHaveLength(1);
+  });
+
+  it('tells texts of others in quotes that they cannot leave', async () => {
+    const [resource, reason] = ['a:b within {"amount":1}, from me', 'No”. Later: “Yes'];
+    const decided = { resource, decided_by: MEMBER, decided_via: 'api', decision_reason: reason };
+    const other = new SealedLog(
+      [step(1, 1, 'request', { resource, ...NONE }), step(2, 1, 'deny', { ...decided, ...NONE })],
+      KEY,
+    );
+    const { proven, faults } = await verify(receiptOf(other, idOf(1), [1, 2]));
+    expect(faults).toEqual([]);
+    expect(proven[0]).toContain('on "a:b within {\\"amount\\":1}, from me" within {"amount":20}');
+    expect(proven[1]).toContain('denied it by the API, because "No”. Later: “Yes".');
+  });
+
+  it('does not call an approval a vote for the denial that followed', async () => {
+    const votes = ['approve', 'deny'].map((decision) => ({
+      by: MEMBER.replace(/1$/, decision === 'approve' ? '2' : '1'),
+      decision,
+      token_ttl: 900,
+      max_uses: 1,
+      reason: null,
+      via: 'api',
+      signed: false,
+      at: '2026-01-01T00:00:02.000Z',
+    }));
+    const decided = { votes, decided_by: MEMBER, decided_via: 'api', review_policy_id: null };
+    const other = new SealedLog(
+      [step(1, 1, 'request', NONE), step(2, 1, 'deny', { ...NONE, ...decided })],
+      KEY,
+    );
+    const { proven, faults } = await verify(receiptOf(other, idOf(1), [1, 2]));
+    expect(faults).toEqual([]);
+    expect(proven[1]).toContain(`${MEMBER} denied it by the API.`);
+    expect(proven.slice(2).map((vote) => vote.includes(' approved '))).toEqual([true, false]);
+  });
+
+  it('fails with bytes that are not UTF-8', async () => {
+    const preview = { title: '\ufffd' };
+    const request = step(1, 1, 'request', { ...NONE, preview_digest: digestOf(preview) });
+    const receipt = receiptOf(new SealedLog([request], KEY), idOf(1), [1], { preview });
+    const text = JSON.stringify(receipt);
+    expect(await verify(Buffer.from(text))).toMatchObject({ faults: [], unchecked: [] });
+    const [before, after] = text.split('\ufffd').map((part) => Buffer.from(part)) as [
+      Buffer,
+      Buffer,
+    ];
+    const changed = Buffer.concat([before, Buffer.of(0xff), after]);
+    const { faults, unchecked } = await verify(changed);
+    expect(faults.length + unchecked.length).toBe(1);
   });
 
   it('shows the people behind the approval by a series', async () => {
@@ -316,7 +367,7 @@ describe('the command line', () => {
     const { code, stdout, sent } = await run(['verify', FILE, '--key', jwks]);
     expect([code, sent]).toEqual([0, []]);
     expect(stdout).toContain('Proven.');
-    expect(stdout).toContain('asked for email.send on ledger:main');
+    expect(stdout).toContain('asked for email.send on "ledger:main"');
     // What agents wrote must not act on the terminal.
     expect(stdout).not.toContain('\u001b[2J');
   });

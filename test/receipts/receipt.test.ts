@@ -148,7 +148,12 @@ describe('the receipt of a permission', () => {
   it('leaves out entries beyond retention, and says that it is not complete', async () => {
     const scene = await makeScene({ plan: 'free' });
     const { world, agent } = scene;
-    const permission = await agent.approved({ max_uses: 5, token_ttl: 7 * 86_400 });
+    const permission = await agent.approved({
+      max_uses: 5,
+      token_ttl: 7 * 86_400,
+      input: INPUT,
+      preview: PREVIEW,
+    });
     await world.sweep();
     world.advance(6.5 * DAY);
     await use(agent, permission);
@@ -160,6 +165,21 @@ describe('the receipt of a permission', () => {
     expect(receipt.entries).toHaveLength(log.length);
     expect(receipt.complete).toBe(false);
     expect(await eventsOf(receipt)).not.toContain('request');
+    // No entry with their digests is kept.
+    expect(receipt).toMatchObject({ input: null, preview: null });
+  });
+
+  it('has its arguments also where only the denial is kept', async () => {
+    const scene = await makeScene({ plan: 'free' });
+    const { world, account, agent } = scene;
+    const { id } = await agent.request({ input: INPUT, preview: PREVIEW, expires_in: 7 * 86_400 });
+    await world.sweep();
+    world.advance(6.5 * DAY);
+    await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+    world.advance(DAY);
+    const receipt = await sealedReceipt(scene, id);
+    expect(await eventsOf(receipt)).toEqual(['deny']);
+    expect(receipt).toMatchObject({ complete: false, input: INPUT, preview: PREVIEW });
   });
 
   it('is refused where an entry of the log was changed', async () => {

@@ -1,3 +1,4 @@
+import { OUTCOME_CHECK } from './check-outcomes';
 import { PENDING_CHECK } from './check-pending';
 import { statisticsChecks } from './check-statistics';
 
@@ -55,6 +56,7 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
          window w as (partition by pos / 4294967296 order by pos)
        ) where (before is null and pos % 4294967296 <> 1) or pos <> before + 1 or created_at < earlier`,
     ],
+    OUTCOME_CHECK,
     ...statisticsChecks(),
   ];
   const results = await database.batch<{ subject: string }>(

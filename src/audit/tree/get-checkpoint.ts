@@ -32,13 +32,13 @@ async function getCheckpoint(
   const { principal, reader, config } = context;
   const { account } = principal;
   const [[row]] = await reader.load([selectTree(reader, account.number)]);
+  const signer = await LogSigner.open(config.keyring, config.publicUrl);
   const head = witnessed
-    ? row && (await readCosignedHead(config.files, account.id, row))
+    ? row && (await readCosignedHead({ bucket: config.files, signer }, account.id, row))
     : await getSignedHead(context, row);
   if (!head) throw new Problem('not_found', 'No witness has cosigned a head of this log.');
   const checkpoint = presentHead(head);
   if (!row?.isWitnessed) return checkpoint;
-  const signer = await LogSigner.open(config.keyring, config.publicUrl);
   return { ...checkpoint, verifier_key: await signer.verifierKey(checkpoint.origin) };
 }
 

@@ -18,7 +18,7 @@ import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 //   head has to be consistent with it.
 
 /** The bucket with the published heads and the tiles, and the signer of heads. */
-interface TrustContext {
+export interface TrustContext {
   bucket: R2Bucket;
   signer: LogSigner;
 }

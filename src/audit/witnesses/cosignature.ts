@@ -2,6 +2,7 @@ import { concatBytes, equalBytes } from '../../lib/bytes';
 import { hashBytes } from '../../lib/merkle';
 import { MINUTE, SECOND } from '../../lib/time';
 import { COSIGNATURE_TYPE, type Witness } from '../../lib/witness-list';
+import { textOf } from './cosigned-head';
 
 const KEY_ID_LENGTH = 4;
 const TIME_LENGTH = 8;
@@ -14,7 +15,8 @@ const CLOCK_SKEW = 5 * MINUTE;
  * Finds the cosignature of a witness in its answer (https://c2sp.org/tlog-cosignature). Ignores
  * lines of other keys, as the protocol requires.
  * @param note the note of the head that it cosigned
- * @returns the signature line, with its newline
+ * @returns the signature line in its only canonical form, with its newline, so that what a witness
+ *   answers never makes the note unreadable
  * @throws Error if there is none, or it is not the witness's
  */
 export async function findCosignature(
@@ -30,7 +32,7 @@ export async function findCosignature(
     const signed = Uint8Array.fromBase64(encoded);
     if (!equalBytes(signed.slice(0, KEY_ID_LENGTH), witness.keyId)) continue;
     await requireSignature(witness, note, signed.slice(KEY_ID_LENGTH), now);
-    return `${line}\n`;
+    return `— ${name} ${signed.toBase64()}\n`;
   }
   throw new Error('the answer has no cosignature of its key');
 }
@@ -54,7 +56,7 @@ async function requireSignature(
   const time = new DataView(bytes).getBigUint64(0);
   if (time === 0n || time * BigInt(SECOND) > BigInt(now + CLOCK_SKEW))
     throw new Error('its cosignature has no time, or one in the future');
-  const text = `cosignature/v1\ntime ${time}\n${note.slice(0, note.lastIndexOf('\n\n') + 1)}`;
+  const text = `cosignature/v1\ntime ${time}\n${textOf(note)}`;
   const key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify']);
   const message = new TextEncoder().encode(text);
   if (!(await crypto.subtle.verify('Ed25519', key, signed.slice(TIME_LENGTH), message)))

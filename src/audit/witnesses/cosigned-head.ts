@@ -2,6 +2,7 @@ import type { Id } from '../../lib/typeid';
 import type { SignedHead } from '../tree/checkpoint';
 import type { TreeRow } from '../tree/open-tree';
 import { headKey, readHead, treeFolder } from '../tree/storage';
+import { resignIfKeyRetired, type TrustContext } from '../tree/trust';
 
 /** The key of the cosignatures of the published head of one size. */
 export function cosignaturesKey(account: Id<'user'>, size: number): string {
@@ -13,10 +14,11 @@ export const cosignatureFolder = (account: Id<'user'>) => `${treeFolder(account)
 
 /**
  * Returns the newest published head that a witness has cosigned, its note with the cosignatures;
- * null if there is none.
+ * null if there is none. If its key is no longer known, the head is signed again; the cosignatures
+ * are of its text, so they stay valid unless the service has another host now.
  */
 export async function readCosignedHead(
-  bucket: R2Bucket,
+  { bucket, signer }: TrustContext,
   account: Id<'user'>,
   { cosignedSize }: Pick<TreeRow, 'cosignedSize'>,
 ): Promise<SignedHead | null> {
@@ -26,7 +28,14 @@ export async function readCosignedHead(
     bucket.get(cosignaturesKey(account, cosignedSize)),
   ]);
   if (!head || !cosignatures) return null;
-  return { ...head, note: head.note + (await cosignatures.text()) };
+  const { note } = await resignIfKeyRetired(signer, head);
+  if (textOf(note) !== textOf(head.note)) return null;
+  return { ...head, note: note + (await cosignatures.text()) };
+}
+
+/** The signed text of a note. */
+export function textOf(note: string): string {
+  return note.slice(0, note.lastIndexOf('\n\n') + 1);
 }
 
 /** The names of the keys whose cosignatures of a published head are kept. */

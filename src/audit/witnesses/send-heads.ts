@@ -89,7 +89,8 @@ async function sendHead(context: SendingContext, row: DueTree): Promise<void> {
     const lines = answers.flatMap((answer) => (answer.kind === 'cosigned' ? [answer.line] : []));
     if (lines.length > 0) await keepCosignatures(bucket, accountId, size, lines);
     await recordAnswers(context, row, {
-      isCosigned: lines.length > 0,
+      // Cosignatures that are kept may be of a call that crashed before it recorded them.
+      isCosigned: lines.length > 0 || kept.size > 0,
       areAllAnswered: answers.every(({ kind }) => kind !== 'failed'),
     });
   } catch (error) {

@@ -64,17 +64,20 @@ function isTyping(target: EventTarget | null): boolean {
 
 /** Moves the focus to the next or previous row of the list. */
 function move(step: number): boolean {
-  const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
+  const all = [...document.querySelectorAll<HTMLElement>('[data-row]')];
+  // The rows of a group that is closed cannot be seen.
+  const rows = all.filter((row) => row.checkVisibility());
   if (rows.length === 0) return false;
   const current = rows.findIndex((row) => row.contains(document.activeElement));
   const next = current < 0 ? 0 : Math.min(Math.max(current + step, 0), rows.length - 1);
-  rows[next]?.querySelector<HTMLElement>('a')?.focus();
+  const row = rows[next];
+  (row?.querySelector<HTMLElement>('a') ?? row)?.focus();
   return true;
 }
 
-/** Approves or denies on the page of a request; in a list it only opens the request. */
+/** Approves or denies on the page of a request; in a list it only opens the request or the group. */
 function decide(name: 'approve' | 'deny'): boolean {
-  if (openRow('')) return true;
+  if (openRow('') || openGroup()) return true;
   if (sessionStorage.getItem(TOUCHED) !== null) return press(name);
   const button = document.querySelector(`[data-key="${name}"]`);
   if (!button) return false;
@@ -83,7 +86,7 @@ function decide(name: 'approve' | 'deny'): boolean {
 }
 
 function edit(): boolean {
-  return openRow('#limits') || press('edit');
+  return openRow('#limits') || openGroup() || press('edit');
 }
 
 /** Opens the request of the row that has the focus. */
@@ -92,6 +95,14 @@ function openRow(fragment: string): boolean {
   if (!link) return false;
   location.assign(link.href + fragment);
   return true;
+}
+
+/** Opens the group whose line has the focus, and goes to its first request. */
+function openGroup(): boolean {
+  const group = document.activeElement?.closest('summary[data-row]')?.parentElement;
+  if (!(group instanceof HTMLDetailsElement)) return false;
+  group.open = true;
+  return move(1);
 }
 
 /** Presses what has a key, or opens it and puts the focus into it. */

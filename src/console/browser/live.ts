@@ -45,6 +45,25 @@ export function pauseLiveParts(): void {
 }
 
 /**
+ * Keeps open what somebody opened in a part that updates itself: an update lacks the attribute
+ * `open`.
+ */
+export function keepOpen(): void {
+  const open = new Set<string>();
+  const remember = ({ target }: Event) => {
+    if (!(target instanceof HTMLDetailsElement) || !target.closest('[hx-get]')) return;
+    if (target.open) open.add(target.id);
+    else open.delete(target.id);
+  };
+  // The event does not bubble.
+  document.addEventListener('toggle', remember, { capture: true });
+  document.addEventListener('htmx:after:swap', () => {
+    for (const details of document.querySelectorAll('details'))
+      if (open.has(details.id)) details.open = true;
+  });
+}
+
+/**
  * Keeps the check boxes of a part that updates itself as they are. An update lacks the attribute
  * `checked`, and would uncheck the boxes that were checked when the page was loaded. Setting the
  * state once makes a box ignore the attribute.

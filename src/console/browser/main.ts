@@ -1,7 +1,7 @@
 import { startBrush } from './brush';
 import { startCopying } from './copy';
 import { startKeys } from './keys';
-import { keepChecks, pauseLiveParts, warnIfOffline, watchConnection } from './live';
+import { keepChecks, keepOpen, pauseLiveParts, warnIfOffline, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
 import { startRenewing } from './renew';
 import { submitOnce } from './submit-once';
@@ -30,4 +30,5 @@ startBrush();
 startVerify();
 pauseLiveParts();
 keepChecks();
+keepOpen();
 watchConnection();

@@ -21,7 +21,7 @@ import { showWaiting } from './inbox';
 export async function denySeveral(c: ConsoleContext): Promise<Response> {
   const form = await readForm(c);
   const inbox = readInboxAddress(form, new URL(c.req.url));
-  const ids = form.list('id').flatMap((text) => parseId('perm', text) ?? []);
+  const ids = readIds(form);
   const refuse = (refusal: Refusal) => showWaiting(c, inbox, { refusal, checked: ids });
   if (ids.length === 0 || ids.length > PAGE_SIZE) {
     const what =
@@ -85,6 +85,13 @@ export async function showTypedDenial(c: ConsoleContext): Promise<Response> {
   const detail = 'Your session had ended, so nothing was denied. Check the list, and deny again.';
   const refusal = { detail, status: 200, faults: new Map(), typed: form.typed };
   return showWaiting(c, inbox, { refusal, checked: form.list('id') });
+}
+
+/** The requests that are checked, or all of a group whose button was pressed. */
+function readIds(form: Form): Id<'perm'>[] {
+  const group = form.text('group');
+  const texts = group ? group.split(' ') : form.list('id');
+  return texts.flatMap((text) => parseId('perm', text) ?? []);
 }
 
 /** The address of the inbox from which the form was sent. */

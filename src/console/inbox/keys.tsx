@@ -6,7 +6,7 @@ const TOGGLE: Key = ['?', 'Show or hide these keys'];
 const IN_INBOX: Key[] = [
   ['J', 'Next request'],
   ['K', 'Previous request'],
-  ['Enter, A or D', 'Open the request, to decide it there'],
+  ['Enter, A or D', 'Open the request, to decide it there, or the group'],
   ['E', 'Open the request to edit its limits'],
   TOGGLE,
 ];

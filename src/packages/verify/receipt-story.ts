@@ -54,7 +54,7 @@ function tellEntry({ event, time, agent, details, entry }: ReceiptEntry): string
   switch (event) {
     case 'request':
       return [
-        `${time}: ${agent} asked for ${details.action} on ${details.resource}${within(details)}${from(entry)}.`,
+        `${time}: ${agent} asked for ${details.action} on ${quote(details.resource)}${within(details)}${from(entry)}.`,
       ];
     case 'approve':
     case 'deny':
@@ -80,8 +80,8 @@ function tellDecision(event: 'approve' | 'deny', details: JsonObject): string {
     return `it was ${did} as one of the series that ${givers} gave with ${nameOf(series.permission_id)}${limits}`;
   }
   const how = WAYS[String(via)] ?? '';
-  if (Array.isArray(votes) && votes.length > 1)
-    return `it was ${did} by ${votes.length} votes${limits}`;
+  if (event === 'approve' && Array.isArray(votes) && votes.length > 1)
+    return `it was approved by ${votes.length} votes${limits}`;
   return `${nameOf(by)} ${did} it ${how}${limits}`.replaceAll(/ +/g, ' ');
 }
 
@@ -142,8 +142,9 @@ function nameOf(id: Json | undefined): string {
   return id.startsWith('user_') ? `a token of the account ${id}` : id;
 }
 
-function quote(text: Json): string {
-  return `“${shorten(String(text))}”`;
+/** A text in quotes that it cannot end, so that it never reads as a part of the sentence. */
+function quote(text: Json | undefined): string {
+  return shorten(JSON.stringify(text ?? null));
 }
 
 function shorten(text: string): string {

@@ -181,9 +181,9 @@ function seriesOf(own: ReceiptEntry[]): string | null {
   return series.permission_id === approval?.permission ? null : series.permission_id;
 }
 
-/** The arguments and the preview must have the digests in the entry of the request. */
+/** The arguments and the preview must have the digests in the entry that ends or makes the request. */
 async function requireContents({ own, input, preview }: Receipt): Promise<void> {
-  const request = own.find(({ event }) => event === 'request' || event === 'approve');
+  const request = own.find(({ details }) => details.input_digest !== undefined);
   for (const [name, content] of Object.entries({ input, preview })) {
     if (content === null) continue;
     const expected = request?.details[`${name}_digest`];

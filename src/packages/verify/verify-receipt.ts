@@ -38,15 +38,24 @@ export async function openReceipt(path: string): Promise<JsonObject | null> {
     throw new CannotCheck(`${path} cannot be read: ${error.message}`);
   });
   if (size > MAX_BYTES) return null;
-  const text = await readFile(path, 'utf8');
-  const value = parse(text);
-  if (value === null || !isReceipt(value)) return null;
+  const text = decode(await readFile(path));
+  const value = text === null ? null : parse(text);
+  if (text === null || value === null || !isReceipt(value)) return null;
   const written = [JSON.stringify(value), JSON.stringify(value, null, 2)];
   if (written.includes(text.replace(/\n$/, ''))) return value;
   throw new Fault(
     'file',
     'The receipt is written in another way than the service writes it: verify the file as it was downloaded',
   );
+}
+
+/** Decodes UTF-8; null for other bytes, which a lenient decoder would read as another text. */
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 function parse(text: string): Json {

@@ -10,7 +10,7 @@ import {
 import { readReceipt } from '../../../src/packages/verify/receipt';
 import { answers, hang, type Receiver } from '../../support/internet';
 import { emptyTables } from '../../support/tables';
-import { checkpointOf, expectTree } from '../../support/tree';
+import { checkpointOf, expectSigned, expectTree } from '../../support/tree';
 import { TestWitness } from '../../support/witness';
 import { type Json, type TestAccount, type TestAgent, World } from '../../support/world';
 
@@ -75,6 +75,10 @@ async function witnessesOf({ ann, ben }: Scene, { note }: Json): Promise<string[
   return names;
 }
 
+function withoutCosignatures(checkpoint: Json): Json {
+  return { ...checkpoint, note: checkpoint.note.split('— ann')[0] };
+}
+
 /** The error lines that the service logs while a callback runs. */
 async function errorsDuring(callback: () => Promise<unknown>): Promise<Json[]> {
   const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -99,7 +103,7 @@ describe('the heads of a witnessed log', () => {
     expect(await witnessesOf(scene, second)).toEqual(['ann', 'ben']);
     expect(ann.requests.map((request) => request.split('\n')[0])).toEqual(['old 0', 'old 3']);
     // The published head itself never changes.
-    expect((await checkpointOf(account)).note).toBe(second.note.split('— ann')[0]);
+    expect((await checkpointOf(account)).note).toBe(withoutCosignatures(second).note);
     await world.sweep();
     expect(ann.requests).toHaveLength(2);
     await expectTree(account);
@@ -117,6 +121,44 @@ describe('the heads of a witnessed log', () => {
     expect((await mark(account, false)).witnessed).toBe(false);
     await publish(scene);
     expect(ann.requests).toHaveLength(1);
+  });
+
+  it('are cosigned also if the service crashed before it recorded the cosignatures it kept', async () => {
+    const scene = await makeScene();
+    const { world, account, ann } = scene;
+    await publish(scene);
+    await env.DB.exec('update trees set witnessed_size = 0, cosigned_size = 0, witness_due_at = 0');
+    await account.must(404, 'GET', '/v1/audit/checkpoint?witnessed=true');
+    await world.sweep();
+    expect(await witnessesOf(scene, await cosigned(account))).toEqual(['ann', 'ben']);
+    expect(ann.requests).toHaveLength(1);
+  });
+
+  it('are signed again if their key is removed, and stay cosigned', async () => {
+    const scene = await makeScene();
+    const { world, account } = scene;
+    const { id } = await scene.agent.request({ expires_in: 86_400 });
+    await publish(scene);
+    const before = await cosigned(account);
+    const ROOT_SECRET = new Uint8Array(32).fill(9).toBase64();
+    const rotated = new World({ ...world.env, ROOT_SECRET });
+    rotated.advance(world.now - rotated.now);
+    // The root secret also protects the credentials.
+    const { body: token } = await rotated.must(
+      201,
+      'POST',
+      `/v1/admin/users/${account.id}/tokens`,
+      {
+        token: rotated.env.ADMIN_TOKEN ?? '',
+      },
+    );
+    const get = async (path: string) => (await rotated.must(200, 'GET', path, token)).body;
+    const after = await get('/v1/audit/checkpoint?witnessed=true');
+    expect(after.note).not.toBe(before.note);
+    await expectSigned(rotated, withoutCosignatures(after));
+    expect(await witnessesOf(scene, after)).toEqual(['ann', 'ben']);
+    const { checkpoint } = await get(`/v1/permissions/${id}/receipt`);
+    expect(checkpoint.note).toBe(after.note);
   });
 
   it('carry the receipts: the newest cosigned head that covers the entries, else the newest', async () => {
@@ -236,6 +278,23 @@ describe('a witness', () => {
     await world.sweep();
     expect([asked, ben.requests.length]).toEqual([1, 1]);
     expect(await witnessesOf(scene, await cosigned(account))).toEqual(['ben']);
+  });
+
+  it.each<[string, (line: string) => string]>([
+    ['without padding', (line) => line.replace(/=+\n$/, '\n')],
+    ['with bits set in the padding', (line) => line.replace(/.==\n$/, '/==\n')],
+  ])('whose cosignature is encoded %s leaves the note readable', async (_, encode) => {
+    const scene = await makeScene();
+    const { world, account, agent, ann } = scene;
+    world.internet.on(ann.host, async ({ body }) => {
+      const [line = ''] = (await ann.cosign(textOf(body))).split('\n').slice(1);
+      return new Response(encode(`${line}\n`));
+    });
+    const { id } = await agent.request({ expires_in: 86_400 });
+    await publish(scene);
+    const { body: receipt } = await account.must(200, 'GET', `/v1/permissions/${id}/receipt`);
+    await readReceipt(receipt as JsonObject);
+    expect(await witnessesOf(scene, receipt.checkpoint)).toContain('ben');
   });
 
   it('that has seen another head of the same size, made with the real key, refuses a fork', async () => {

@@ -1,0 +1,175 @@
+import { shorten } from '../../lib/text';
+import { limitTexts } from '../../permissions/limit-texts';
+import type { WaitingRequest } from '../../permissions/list-waiting';
+import { shortPathLabel } from '../../permissions/path-label';
+import { Table } from '../parts/blocks';
+import { Code, TimeLeft, Written } from '../parts/inline';
+import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { DENY_FORM } from './deny-bar';
+import { DenyBox, mayDeny, type Reader } from './waiting-row';
+
+/** Fewer requests that are alike stand in the list one by one. */
+const LEAST = 3;
+/** How many limits a group shows as columns, and how many in its first line. */
+const MAX_LIMITS = 3;
+
+/**
+ * Puts requests that are alike, of one agent for one action on one resource, together at the place
+ * of the first one.
+ * @returns the requests in lists: one with a single request, or one with all that are alike
+ */
+export function groupAlike(requests: readonly WaitingRequest[]): WaitingRequest[][] {
+  const groups = Map.groupBy(requests, keyOf);
+  const isGroup = (request: WaitingRequest) => (groups.get(keyOf(request))?.length ?? 0) >= LEAST;
+  return requests.flatMap((request) => {
+    if (!isGroup(request)) return [[request]];
+    const group = groups.get(keyOf(request)) ?? [];
+    return group[0] === request ? [group] : [];
+  });
+}
+
+function keyOf({ permission: { agent_id, action, resource } }: WaitingRequest): string {
+  return `${agent_id} ${action} ${resource}`;
+}
+
+interface AlikeProps {
+  requests: WaitingRequest[];
+  reader: Reader;
+}
+
+/**
+ * Requests that are alike, as one line that opens: what they have in common, and a table of what
+ * differs between them.
+ */
+export function Alike({ requests, reader }: AlikeProps) {
+  const [first] = requests;
+  if (!first) return null;
+  const { action, resource } = first.permission;
+  const { common, differing } = compareLimits(requests);
+  const shown = [
+    ...differing.slice(0, MAX_LIMITS).map((limit) => ({ ...limit, value: spanOf(limit) })),
+    ...common.slice(0, MAX_LIMITS).map((limit) => ({ ...limit, value: limit.values[0] ?? '' })),
+  ];
+  const hasTitles = new Set(requests.map(({ permission }) => permission.title)).size > 1;
+  const deniable = requests.filter(mayDeny);
+  return (
+    <li class="alike">
+      <details
+        id={`alike-${encodeURIComponent(keyOf(first))}`}
+        open={requests.some(({ permission }) => reader.checked.includes(permission.id))}
+      >
+        <summary data-row>
+          <span class="what">
+            <strong>{requests.length} like this</strong> <Code text={action} /> on{' '}
+            <Written text={shorten(resource, MAX_IN_LIST)} />
+            <span class="soft">
+              {' '}
+              of <Written text={shorten(first.agentName, MAX_IN_LIST)} />
+            </span>
+          </span>
+          <span class="amounts">
+            {shown.map(({ label, value }, index) => (
+              <>
+                <span>
+                  <Limit label={label} value={value} number={index + 1} />
+                </span>{' '}
+              </>
+            ))}
+          </span>
+          <span class="soft">
+            the first: <TimeLeft until={first.permission.expires_at} />
+          </span>
+        </summary>
+        <AlikeTable
+          requests={requests}
+          reader={reader}
+          differing={differing.slice(0, MAX_LIMITS)}
+          hasTitles={hasTitles}
+        />
+        {reader.mayDecide && deniable.length > 0 && (
+          <p class="actions">
+            <button
+              type="submit"
+              class="danger"
+              form={DENY_FORM}
+              name="group"
+              value={deniable.map(({ permission }) => permission.id).join(' ')}
+            >
+              Deny all {deniable.length}
+            </button>
+          </p>
+        )}
+      </details>
+    </li>
+  );
+}
+
+interface AlikeTableProps extends AlikeProps {
+  differing: ComparedLimit[];
+  hasTitles: boolean;
+}
+
+/** What differs between the requests, in columns. */
+function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps) {
+  const limits = differing.map(({ label }, index) => shortPathLabel(label, index + 1, MAX_IN_LIST));
+  return (
+    <Table caption="Requests that are alike" columns={['Request', ...limits, 'Time left']}>
+      {requests.map((request, place) => {
+        const { id, title, expires_at } = request.permission;
+        const name = `Request ${place + 1}`;
+        return (
+          <tr id={id} data-row>
+            <td>
+              <DenyBox request={request} reader={reader} />{' '}
+              <a href={`/console/permissions/${id}`}>
+                {hasTitles ? <RequestTitle title={title} otherwise={name} /> : name}
+              </a>
+            </td>
+            {differing.map(({ values }) => (
+              <td>
+                <Written text={shorten(values[place] ?? '–', MAX_IN_LIST)} />
+              </td>
+            ))}
+            <td>
+              <TimeLeft until={expires_at} />
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
+
+/** A limit with its value in each request; undefined where a request does not have it. */
+interface ComparedLimit {
+  label: string;
+  values: (string | undefined)[];
+}
+
+/** The limits that are the same in all requests, and those that are not. */
+function compareLimits(requests: readonly WaitingRequest[]) {
+  const limits = requests.map(({ permission }) => new Map(limitTexts(permission.scope)));
+  const labels = new Set(limits.flatMap((each) => [...each.keys()]));
+  const compared = [...labels].map((label) => ({
+    label,
+    values: limits.map((each) => each.get(label)),
+  }));
+  const isCommon = ({ values }: ComparedLimit) => new Set(values).size === 1;
+  return {
+    common: compared.filter(isCommon),
+    differing: compared.filter((limit) => !isCommon(limit)),
+  };
+}
+
+const NUMBER = /^-?[\d,]+(\.\d+)?$/;
+
+/** The values of a limit in a few words: from the least to the greatest number, or how many. */
+function spanOf({ values }: ComparedLimit): string {
+  const texts = values.filter((value) => value !== undefined);
+  const numberOf = (text: string) => Number(text.replaceAll(',', ''));
+  if (texts.length === values.length && texts.every((text) => NUMBER.test(text))) {
+    const sorted = texts.toSorted((a, b) => numberOf(a) - numberOf(b));
+    return `${sorted[0]} to ${sorted.at(-1)}`;
+  }
+  return `${new Set(values).size} different`;
+}

@@ -1,0 +1,156 @@
+import { withScriptsMark } from '../../lib/scripts';
+import { shorten } from '../../lib/text';
+import type { Id } from '../../lib/typeid';
+import { limitTexts } from '../../permissions/limit-texts';
+import type { WaitingRequest } from '../../permissions/list-waiting';
+import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
+import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { pluralOf } from '../parts/words';
+import { DENY_FORM } from './deny-bar';
+
+/** How many limits, and how many amounts of the preview, a line shows. */
+const MAX_AMOUNTS = 3;
+
+/** Who reads a list of waiting requests. */
+export interface Reader {
+  /** Null for a token of the account. */
+  member: Id<'member'> | null;
+  mayDecide: boolean;
+  /** The ids of the requests that are checked. */
+  checked: readonly string[];
+}
+
+/** Whether the reader, whose role may decide, can deny the request. */
+export function mayDeny({ standing }: WaitingRequest): boolean {
+  return standing !== 'others';
+}
+
+interface WaitingRowProps {
+  request: WaitingRequest;
+  reader: Reader;
+}
+
+/** A request that waits, as a line of the list, with what one needs to judge it. */
+export function WaitingRow({ request, reader }: WaitingRowProps) {
+  const { permission, agentName, preview, standing, notifiedNobody } = request;
+  const { id, action, resource, title, scope, expires_at } = permission;
+  const by = shorten(agentName, MAX_IN_LIST);
+  const address = `/console/permissions/${id}`;
+  const limits = limitTexts(scope)
+    .map(([label, value], index) => ({ label, value, number: index + 1 }))
+    .toSorted((a, b) => amountRank(a.value) - amountRank(b.value));
+  const hidden = limits.length - MAX_AMOUNTS;
+  const amounts = (preview?.fields ?? [])
+    .filter(({ kind }) => kind !== undefined && kind !== 'text')
+    .slice(0, MAX_AMOUNTS);
+  return (
+    <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
+      <DenyBox request={request} reader={reader} />
+      <div class="what">
+        <a href={address}>
+          <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
+        </a>
+        <p class="soft">
+          {title === null && 'From '}
+          <strong>
+            <Written text={by} />
+          </strong>
+          {title !== null && (
+            <>
+              {' '}
+              asks for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
+            </>
+          )}
+        </p>
+        <ul class="amounts">
+          {limits.slice(0, MAX_AMOUNTS).map(({ label, value, number }) => (
+            <li>
+              <Limit label={label} value={value} number={number} />
+            </li>
+          ))}
+          {hidden > 0 && (
+            <li class="soft">
+              and {hidden} more {pluralOf(hidden, 'limit')}
+            </li>
+          )}
+          {amounts.map(({ label, value }) => (
+            <li>
+              <span class="soft">
+                agent says: <Written text={shorten(label, MAX_IN_LIST)} />
+              </span>{' '}
+              <Written text={shorten(value, MAX_IN_LIST)} />
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div class="side">
+        <TimeLeft until={expires_at} />
+        <p class="soft">
+          <Why request={request} member={reader.member} />
+        </p>
+        {notifiedNobody && <p class="fault">Nobody has been notified of it</p>}
+      </div>
+    </li>
+  );
+}
+
+/** The box that has a request denied with others; none for who cannot deny it. */
+export function DenyBox({ request, reader }: WaitingRowProps) {
+  const { id, title, action } = request.permission;
+  if (!reader.mayDecide || !mayDeny(request)) return null;
+  const called = shorten(title ?? action, MAX_IN_LIST);
+  const by = shorten(request.agentName, MAX_IN_LIST);
+  return (
+    <input
+      type="checkbox"
+      name="id"
+      value={id}
+      form={DENY_FORM}
+      checked={reader.checked.includes(id)}
+      aria-label={withScriptsMark(toOneLine(`Check to deny: ${called}, of ${by}`))}
+    />
+  );
+}
+
+/**
+ * Numbers come first, then texts that begin with one, such as `250 EUR`: the agent chooses the
+ * order of its limits.
+ */
+function amountRank(value: string): number {
+  if (/^-?[\d,]+(\.\d+)?(e[+-]\d+)?$/.test(value)) return 0;
+  if (/^"?[-+]?\d/.test(value)) return 1;
+  return 2;
+}
+
+/** Why the request is in the reader's inbox, and how far its review is. */
+function Why({
+  request: { permission, standing },
+  member,
+}: {
+  request: WaitingRequest;
+  member: Reader['member'];
+}) {
+  const { review } = permission;
+  if (!review) return <>Anybody who may decide</>;
+  const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;
+  const progress =
+    review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
+  const policy = review.policy_id && ['“', <Named id={review.policy_id} />, '”'];
+  const isNamed = member !== null && review.members?.includes(member);
+  const reason = {
+    decide: isNamed ? 'You are named by' : 'Your role reviews for',
+    approved: 'You approved. Policy',
+    owner: 'You own the agent: others decide. Policy',
+    others: member ? 'Others review. Policy' : 'Members review. Policy',
+  }[standing];
+  return (
+    <>
+      {reason} {policy}
+      {progress && [<br />, progress]}
+      {review.short_of_reviewers && [
+        <br />,
+        <span class="urgent">Too few reviewers are left</span>,
+      ]}
+    </>
+  );
+}
