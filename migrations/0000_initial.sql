@@ -359,6 +359,8 @@ CREATE TABLE `permissions` (
 	`external_id` text,
 	`erase_at` integer,
 	`mac` blob,
+	`series` text,
+	`granted_series` text,
 	`request_entry` integer,
 	`outcome_state` integer,
 	`used_by` text,
@@ -418,11 +420,13 @@ CREATE TABLE `reviews` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,
 	`policy_id` text NOT NULL,
+	`policy_updated_at` integer NOT NULL,
 	`rule` text NOT NULL,
 	`owner` blob,
 	`proposed_scope` text NOT NULL,
 	`proposed_token_ttl` integer NOT NULL,
 	`proposed_max_uses` integer NOT NULL,
+	`proposed_series` text,
 	`escalates_at` integer,
 	`escalated_at` integer,
 	`escalation_due_at` integer,
@@ -437,6 +441,33 @@ CREATE TABLE `send_counts` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `send_counts_by_age` ON `send_counts` (`since`);--> statement-breakpoint
+CREATE TABLE `series` (
+	`account` integer NOT NULL,
+	`agent` integer NOT NULL,
+	`live_until` integer NOT NULL,
+	`permission` blob NOT NULL,
+	`action` text NOT NULL,
+	`resource` text NOT NULL,
+	`scope` text NOT NULL,
+	`varies` text NOT NULL,
+	`token_ttl` integer NOT NULL,
+	`requests` integer NOT NULL,
+	`used` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	`ended_at` integer,
+	`policy_id` text,
+	`policy_updated_at` integer,
+	`given_by` text NOT NULL,
+	`mac` blob NOT NULL,
+	PRIMARY KEY(`account`, `agent`, `live_until`, `permission`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `series_checks` (
+	`account` integer PRIMARY KEY NOT NULL,
+	`since` integer NOT NULL,
+	`changes` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `sessions` (
 	`hash` blob PRIMARY KEY NOT NULL,
 	`id` blob NOT NULL,
@@ -537,6 +568,7 @@ CREATE TABLE `votes` (
 	`scope` text NOT NULL,
 	`token_ttl` integer NOT NULL,
 	`max_uses` integer NOT NULL,
+	`series` text,
 	`reason` text,
 	`via` integer NOT NULL,
 	`signature` text,
@@ -624,7 +656,8 @@ BEGIN
 		WHERE `account` = OLD.`account` AND `count` = 0;
 END;
 --> statement-breakpoint
--- Delete the contents, the review, the votes and the events of a permission together with it.
+-- Delete the contents, the review, the votes, the events and the series of a permission together
+-- with it.
 CREATE TRIGGER `permissions_rows_delete` AFTER DELETE ON `permissions`
 BEGIN
 	DELETE FROM `permission_contents`
@@ -635,6 +668,10 @@ BEGIN
 		WHERE `account` = OLD.`account` AND `permission` = OLD.`id`;
 	DELETE FROM `permission_events`
 		WHERE `account` = OLD.`account` AND `permission` = OLD.`id`;
+	DELETE FROM `series`
+		WHERE OLD.`granted_series` IS NOT NULL AND `account` = OLD.`account` AND `agent` = OLD.`agent`
+			AND `live_until` IN (0, OLD.`decided_at` + 1000 * (OLD.`granted_series` ->> 'expires_in'))
+			AND `permission` = OLD.`id`;
 END;
 --> statement-breakpoint
 -- A permission that is no longer pending is not escalated.

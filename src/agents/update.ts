@@ -8,6 +8,8 @@ import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
+import type { RecordWriter } from '../ledger/ledger';
+import { checkSeries, endSeriesOfOwner } from '../ledger/series-checks';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, activeOwnerGuard, agentFields, isAgentWithId, presentAgent } from './agent';
@@ -37,24 +39,40 @@ export async function updateAgent(
 ): Promise<Agent> {
   const account = context.principal.account.number;
   const owner = fields.owner_id;
+  const now = context.runtime.now();
   const columns = {
     name: fields.name,
     description: fields.description === '' ? null : fields.description,
     metadata: fields.metadata,
     isActive: fields.is_active,
     owner,
-    updatedAt: context.runtime.now(),
+    updatedAt: now,
   };
   const found = isAgentWithId(account, id);
-  const [[row]] = await context.ledger.change({
+  const change = {
     record: userActivity(context, 'agent.updated', id, { changes: Object.keys(fields) }),
     guards: [
       targetExists('agent', agents, found),
       ...(owner ? [activeOwnerGuard(account, owner)] : []),
     ],
-    changes: (write) => [write.update(agents).set(columns).where(found).returning()],
     answer: null,
-  });
+  };
+  const update = (write: RecordWriter) =>
+    write.update(agents).set(columns).where(found).returning();
+  let rows: (typeof agents.$inferSelect)[];
+  if (owner) {
+    [, , rows] = await context.ledger.change({
+      ...change,
+      changes: (write) => [
+        endSeriesOfOwner(write, { account, agent: found, owner, now }),
+        checkSeries(write, account, now),
+        update(write),
+      ],
+    });
+  } else {
+    [rows] = await context.ledger.change({ ...change, changes: (write) => [update(write)] });
+  }
+  const [row] = rows;
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

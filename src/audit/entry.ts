@@ -15,6 +15,7 @@ import {
   timeField,
 } from '../http/response-fields';
 import { ReviewRuleField } from '../http/review-rule';
+import { Series } from '../http/series';
 import { LOG_SPAN } from '../ledger/append';
 import { entryId } from '../ledger/entry-id';
 import { retentionPeriod } from '../ledger/marks';
@@ -69,6 +70,7 @@ const EntryVote = lazy(() =>
       }),
       token_ttl: countField,
       max_uses: countField,
+      series: Series().optional().meta({ description: 'The series that the vote gives.' }),
       reason: z.string().nullable(),
       via: z.enum(DECISION_SOURCES),
       signed: z.boolean(),
@@ -100,12 +102,16 @@ export const AuditDetails = lazy(() =>
       scope: objectField
         .nullable()
         .meta({ description: 'The granted limits; before the approval, the requested ones.' }),
-      decided_by: z.string().nullable().meta({
-        description:
-          'Id of the member, policy or agent that decided or revoked; of the account for its own user tokens.',
-      }),
+      decided_by: z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'Id of the member, policy or agent that decided or revoked; of the account for its own user tokens; of the ' +
+            'first permission for an approval by a series.',
+        }),
       decided_via: z
-        .enum([...DECISION_SOURCES, 'policy'])
+        .enum([...DECISION_SOURCES, 'policy', 'series'])
         .optional()
         .meta({
           description:
@@ -139,20 +145,20 @@ export const AuditDetails = lazy(() =>
         description:
           'The votes of the review, the oldest first; also the decision itself if it is signed.',
       }),
-      series: z
-        .object({
-          permission_id: idField('perm'),
-          given_by: z.array(idField('member')),
-        })
-        .optional()
-        .meta({
-          description:
-            'The series that approved the request: the first permission of it, and the members who gave it.',
-        }),
       review_policy_id: idField('policy').optional().meta({
         description:
           'The policy that sent the request to reviewers; in its entry and in that of its end.',
       }),
+      granted_series: Series().optional().meta({
+        description: 'The series that the approval gave; absent if it gave none.',
+      }),
+      series: z
+        .object({ permission_id: idField('perm'), given_by: z.array(idField('member')) })
+        .optional()
+        .meta({
+          description:
+            'In the entry of an approval by a series: its first permission, and the members who gave it.',
+        }),
     })
     .meta({ id: 'AuditDetails' }),
 );

@@ -6,6 +6,8 @@ const IN_PERMISSION = {
   resource: sql`resource`,
   decided_by: sql`decided_by`,
   policy_id: sql`policy_id`,
+  // Details so deep are older than series.
+  decided_via: sql`null`,
   expired: sql`iif(token_status is null, 'request', 'token')`,
   // Details so deep are older than reviews.
   review_policy_id: sql`null`,

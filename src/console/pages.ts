@@ -67,6 +67,7 @@ import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
 import { preloadSimulation } from './policies/simulation';
 import { preloadFormAgents } from './receivers/fields';
+import { endLiveSeries } from './series/end';
 import { consoleAccess, consoleRoute } from './session/access';
 import { sendCsrfToken } from './session/csrf-token';
 import { invitationRoutes } from './sign-in/invitation';
@@ -144,6 +145,7 @@ export const pages = new Hono<AppEnv>()
     sendReceipt,
   )
   .post('/console/permissions/:id/revoke', consoleAccess(DECIDE, preloadPermission), revoke)
+  .post('/console/permissions/:id/series/end', consoleAccess(DECIDE), endLiveSeries)
   .get('/console/agents', consoleAccess('agents:read'), showAgents)
   .post('/console/agents', consoleAccess(WRITE_AGENTS), registerAgent)
   .get('/console/agents/new', consoleAccess(WRITE_AGENTS), showRegistration)

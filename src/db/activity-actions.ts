@@ -37,6 +37,7 @@ export const ACTIVITY_ACTIONS = [
   'passkey.counter_went_back',
   'account.stopped',
   'account.resumed',
+  'series.ended',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];

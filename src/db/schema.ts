@@ -334,6 +334,14 @@ export const agentKeys = sqliteTable(
   ],
 );
 
+/** A run of like acts: how many, within how many seconds, and which keys of the scope may vary. */
+export type SeriesTerms = {
+  /** The number of acts, the first one included. */
+  requests: number;
+  expires_in: number;
+  varies: string[];
+};
+
 /**
  * What has become of the outcome that a request promised to report. `promised` until the use. The
  * database stores places in this list: append, never reorder.
@@ -395,6 +403,10 @@ export const permissions = sqliteTable(
      * approve it.
      */
     mac: bytesColumn(),
+    /** The series that the agent asked for with the request; null if it asked for none. */
+    series: text({ mode: 'json' }).$type<SeriesTerms>(),
+    /** The series that the approval gave: see `series`; null if it gave none. */
+    grantedSeries: text('granted_series', { mode: 'json' }).$type<SeriesTerms>(),
     /** The sequence of the entry of the request; null if it promised no outcome. */
     requestEntry: integer('request_entry'),
     /**
@@ -483,6 +495,65 @@ export const permissionContents = sqliteTable(
   (table) => [primaryKey({ columns: [table.account, table.id] })],
 );
 
+/**
+ * The series that approvals gave. A request that is like the first permission is approved by the
+ * series, as long as that is live. A trigger deletes a series with its first permission.
+ */
+export const series = sqliteTable(
+  'series',
+  {
+    account: integer().notNull(),
+    agent: integer().notNull(),
+    /** When it expires; 0 once it has ended for another reason, and that is recorded. */
+    liveUntil: integer('live_until').notNull(),
+    /** The first permission. */
+    permission: idColumn('perm')().notNull(),
+    action: text().notNull(),
+    resource: text().notNull(),
+    /** The scope that the first permission was granted. */
+    scope: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    /** The keys of the scope whose values may be narrower. */
+    varies: text({ mode: 'json' }).notNull().$type<string[]>(),
+    /** The lifetime of tokens, in seconds. */
+    tokenTtl: integer('token_ttl').notNull(),
+    /** The number of acts that it approves, and of those that it has approved: the first is one. */
+    requests: integer().notNull(),
+    used: integer().notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    /** When it ended before it expired; null if it did not. */
+    endedAt: integer('ended_at'),
+    /**
+     * The review policy that routed the first permission, and the policy's `updated_at`; null if
+     * none did.
+     */
+    policyId: text('policy_id').$type<Id<'policy'>>(),
+    policyUpdatedAt: integer('policy_updated_at'),
+    /**
+     * The members whose votes gave it, in hexadecimal, each with the `active_since` of the member
+     * at that time.
+     */
+    givenBy: text('given_by', { mode: 'json' })
+      .notNull()
+      .$type<[member: string, since: number][]>(),
+    /** Shows that people gave it: see `seriesContent`. Without it the series approves nothing. */
+    mac: bytesColumn().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.agent, table.liveUntil, table.permission] }),
+  ],
+);
+
+/**
+ * Accounts in which a series may have ended without a record of it: an agent has another owner, or
+ * a member another role or status.
+ */
+export const seriesChecks = sqliteTable('series_checks', {
+  account: integer().primaryKey(),
+  /** When the first such change was, and how many there were. */
+  since: integer().notNull(),
+  changes: integer().notNull(),
+});
+
 /** The number of pending permissions of each account. Triggers on `permissions` maintain it. */
 export const pendingPermissions = sqliteTable('pending_permissions', {
   account: integer().primaryKey(),
@@ -556,6 +627,8 @@ export const reviews = sqliteTable(
     /** The id of the permission. */
     id: idColumn('perm')().notNull(),
     policyId: text('policy_id').notNull().$type<Id<'policy'>>(),
+    /** The `updated_at` of the policy when it routed the request. */
+    policyUpdatedAt: integer('policy_updated_at').notNull(),
     rule: reviewRuleColumn(MEMBER_ROLES)().notNull(),
     /** The member who owned the agent when it made the request; null if nobody did. */
     owner: idColumn('member')(),
@@ -563,6 +636,7 @@ export const reviews = sqliteTable(
     proposedScope: text('proposed_scope', { mode: 'json' }).notNull().$type<JsonObject>(),
     proposedTokenTtl: integer('proposed_token_ttl').notNull(),
     proposedMaxUses: integer('proposed_max_uses').notNull(),
+    proposedSeries: text('proposed_series', { mode: 'json' }).$type<SeriesTerms>(),
     /**
      * From when on the escalation's members and roles are reviewers too; null without an
      * escalation.
@@ -608,6 +682,8 @@ export const votes = sqliteTable(
     scope: text({ mode: 'json' }).notNull().$type<JsonObject>(),
     tokenTtl: integer('token_ttl').notNull(),
     maxUses: integer('max_uses').notNull(),
+    /** The series that the vote gives; null if it gives none. */
+    series: text({ mode: 'json' }).$type<SeriesTerms>(),
     reason: text(),
     via: codeColumn(DECISION_SOURCES)().notNull(),
     signature: text({ mode: 'json' }).$type<VoteSignature>(),

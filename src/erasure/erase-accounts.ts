@@ -20,6 +20,8 @@ import {
   permissions,
   policies,
   reviews,
+  series,
+  seriesChecks,
   sessions,
   slackLinks,
   storedAnswers,
@@ -44,6 +46,7 @@ const DELETED_AT_ONCE = [
   webhooks,
   webhookFeeds,
   fileOutcomes,
+  seriesChecks,
 ];
 
 /**
@@ -61,6 +64,7 @@ const DELETED_IN_SLICES = [
   reviews,
   votes,
   permissionEvents,
+  series,
 ];
 
 /**

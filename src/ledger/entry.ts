@@ -2,6 +2,7 @@ import type {
   DECISION_SOURCES,
   EventType,
   ReviewRule,
+  SeriesTerms,
   VOTE_DECISIONS,
   VoteSignature,
 } from '../db/schema';
@@ -34,7 +35,7 @@ export interface EntryDetails {
   /**
    * How a decision or a revocation came; absent from entries of other events, and from older ones.
    */
-  decided_via?: (typeof DECISION_SOURCES)[number] | 'policy';
+  decided_via?: (typeof DECISION_SOURCES)[number] | 'policy' | 'series';
   /** In the entries of a request and of its decision. */
   input_digest?: string | null;
   preview_digest?: string | null;
@@ -48,6 +49,10 @@ export interface EntryDetails {
    * The policy that routed the request to reviewers: in the entries of the request and of its end.
    */
   review_policy_id?: Id<'policy'>;
+  /** In the entry of an approval that gave a series: the series. */
+  granted_series?: SeriesTerms;
+  /** In the entry of an approval by a series: its first permission, and the people who gave it. */
+  series?: { permission_id: Id<'perm'>; given_by: Id<'member'>[] };
 }
 
 /** A vote in the details of the entry that ends a request. */
@@ -58,6 +63,7 @@ export interface EntryVote {
   scope?: JsonObject;
   token_ttl: number;
   max_uses: number;
+  series?: SeriesTerms;
   reason: string | null;
   via: (typeof DECISION_SOURCES)[number];
   signed: boolean;

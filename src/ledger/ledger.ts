@@ -40,6 +40,7 @@ type InternalTable = Schema[
   | 'permissionEvents'
   | 'providerKeys'
   | 'sendCounts'
+  | 'seriesChecks'
   | 'signInChallenges'
   | 'slackLinks'
   | 'trees'
@@ -58,6 +59,7 @@ type RecordTable =
       | 'passkeys'
       | 'policies'
       | 'reviews'
+      | 'series'
       | 'sessions'
       | 'userTokens'
       | 'votes'];
@@ -66,7 +68,13 @@ type RecordTable =
  * Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as
  * activity. Policies count the approvals of their budgets.
  */
-type StateTable = Schema['permissionContents' | 'permissions' | 'policies' | 'reviews' | 'votes'];
+type StateTable = Schema[
+  | 'permissionContents'
+  | 'permissions'
+  | 'policies'
+  | 'reviews'
+  | 'series'
+  | 'votes'];
 
 type WritableTable = RecordTable | typeof permissionOutcomes;
 

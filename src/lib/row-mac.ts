@@ -10,8 +10,8 @@ import type { KeyLabel, Keyring } from './secrets';
  */
 export interface RowContent {
   /** The table, in the log. */
-  table: 'passkeys' | 'permissions' | 'votes';
-  label: Extract<KeyLabel, 'passkey-mac' | 'request-mac' | 'vote-mac'>;
+  table: 'passkeys' | 'permissions' | 'series' | 'votes';
+  label: Extract<KeyLabel, 'passkey-mac' | 'request-mac' | 'series-mac' | 'vote-mac'>;
   fields: { [name: string]: Json };
 }
 

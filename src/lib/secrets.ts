@@ -23,6 +23,7 @@ export type KeyLabel =
   | 'pairing-code'
   | 'passkey-mac'
   | 'request-mac'
+  | 'series-mac'
   | 'vote-mac';
 
 const SECRET_LENGTH = 32;

@@ -34,6 +34,7 @@ export const ShownPermission = lazy(() => {
     decided_by: shape.decided_by,
     decided_at: shape.decided_at,
     policy_id: shape.policy_id,
+    series_usage: shape.series_usage,
     input_digest: shape.input_digest,
     preview_digest: shape.preview_digest,
     expires_at: shape.expires_at,
@@ -55,6 +56,7 @@ export const ShownPermission = lazy(() => {
       action: shape.action,
       resource: shape.resource,
       scope: shape.scope,
+      series: shape.series,
       reason: shape.reason,
       title: shape.title,
       external_id: shape.external_id,
@@ -70,6 +72,7 @@ export const ShownPermission = lazy(() => {
     written_by_people: z.object({
       decision_reason: shape.decision_reason,
       granted_scope: shape.granted_scope,
+      granted_series: shape.granted_series,
       proposal,
       votes,
     }),
@@ -80,9 +83,9 @@ type ShownPermission = LazyOutput<typeof ShownPermission>;
 
 /** Shows a permission. */
 export function showPermission(permission: Permission, publicUrl: string): ShownPermission {
-  const { action, resource, scope, reason, title, external_id, input, preview, ...rest } =
+  const { action, resource, scope, series, reason, title, external_id, input, preview, ...rest } =
     permission;
-  const { decision_reason, granted_scope, review, outcome, ...made } = rest;
+  const { decision_reason, granted_scope, granted_series, review, outcome, ...made } = rest;
   const { votes, proposal, ...rule } = review ?? {};
   const { summary: outcome_summary, ...reported } = outcome ?? {};
   return {
@@ -91,10 +94,10 @@ export function showPermission(permission: Permission, publicUrl: string): Shown
     review: review && (rule as NonNullable<ShownPermission['review']>),
     outcome: outcome && (reported as NonNullable<ShownPermission['outcome']>),
     written_by_agent: {
-      ...{ action, resource, scope, reason, title, external_id, input, preview },
+      ...{ action, resource, scope, series, reason, title, external_id, input, preview },
       ...(outcome && { outcome_summary }),
     },
-    written_by_people: { decision_reason, granted_scope, proposal, votes },
+    written_by_people: { decision_reason, granted_scope, granted_series, proposal, votes },
   };
 }
 

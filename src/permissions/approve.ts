@@ -10,11 +10,19 @@ import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
 import { decidingContext, decisionState, preloadDecision } from './reviews/preload-decision';
 import { signatureFields } from './reviews/signature';
+import { SeriesInput } from './series/terms';
 
 export const Approval = lazy(() => {
   const { reason, scope, token_ttl, max_uses } = permissionFields();
   return z
-    .strictObject({ reason, scope, token_ttl, max_uses, ...signatureFields() })
+    .strictObject({
+      reason,
+      scope,
+      token_ttl,
+      max_uses,
+      series: SeriesInput(),
+      ...signatureFields(),
+    })
     .partial()
     .meta({
       id: 'Approval',
@@ -53,10 +61,10 @@ export const approvePermissionRoute = new Hono().post(
   noQuery(),
   body(Approval),
   async (c) => {
-    const { reason, scope, token_ttl, max_uses, ...signed } = c.req.valid('json');
+    const { reason, scope, token_ttl, max_uses, series, ...signed } = c.req.valid('json');
     const decision = {
       decision: 'approve' as const,
-      narrowed: { scope, token_ttl, max_uses },
+      narrowed: { scope, token_ttl, max_uses, series },
       reason: reason || null,
       via: 'api' as const,
     };

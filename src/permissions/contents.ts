@@ -20,6 +20,7 @@ import {
   reviewedColumns,
 } from './permission';
 import { MAX_CONTENT_BYTES, Preview } from './preview';
+import { type SeriesUsage, seriesUsageColumn } from './series/usage';
 
 /** Visible ASCII characters. */
 export const EXTERNAL_ID = /^[\x21-\x7e]{1,255}$/;
@@ -82,6 +83,7 @@ export async function describeAct({ input, input_digest, preview, external_id }:
 export interface ShownContents {
   input: Json;
   preview: Preview | null;
+  series_usage?: SeriesUsage;
 }
 
 /** Shows the input and preview that a request sent. */
@@ -123,13 +125,16 @@ export function readStored<T extends Json | Preview>(text: string | null): T | n
 export type PermissionWithContents = ReviewedPermission & {
   input: string | null;
   preview: string | null;
+  seriesUsage: SeriesUsage | null;
 };
 
 /** Shows the stored input and preview of a permission. */
-export function presentContents({ input, preview }: PermissionWithContents): ShownContents {
+export function presentContents(row: PermissionWithContents): ShownContents {
+  const { input, preview, seriesUsage } = row;
   return {
     input: readStored<Json>(input),
     preview: readStored<Preview>(preview),
+    ...(seriesUsage && { series_usage: seriesUsage }),
   };
 }
 
@@ -138,6 +143,7 @@ function selectWithContents(select: Reader['select'], now: number | SQL) {
     ...reviewedColumns(now),
     input: permissionContents.input,
     preview: permissionContents.preview,
+    seriesUsage: seriesUsageColumn(now),
   })
     .from(permissions)
     .innerJoin(agents, isAgentOfPermission)

@@ -32,6 +32,7 @@ import {
   withVote,
 } from './reviews/vote';
 import { refuseVoter } from './reviews/voter';
+import { type GivenSeries, type Giver, giveSeries, requireKeptSeries } from './series/give';
 import { newTokenColumns } from './tokens/new-token-columns';
 
 /** The number of attempts while the review changes between reading and writing. */
@@ -62,7 +63,9 @@ export async function decidePermission(
       voter: state.voter,
       decision: decision.decision,
       isSigned: context.verifySignature !== null,
+      givesSeries: decision.narrowed.series !== undefined,
     });
+    requireKeptSeries(context.principal.account, decision.narrowed.series);
     const limits = limitsOf(row, decision.decision, decision.narrowed);
     const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
     const vote = await makeVote(atReading, {
@@ -112,9 +115,10 @@ async function settleByDecision(
   context: UserContext,
   row: ReviewedPermission,
   { decision, reason, via }: Decision,
-  { scope, tokenTtl, maxUses }: Limits,
+  limits: Limits,
   vote: Vote | null,
 ): Promise<Permission | ReviewChanged> {
+  const { scope, series } = limits;
   const decidedBy = deciderOf(context.principal);
   const isApproval = decision === 'approve';
   let votes: Vote[] | null = null;
@@ -128,6 +132,7 @@ async function settleByDecision(
     decision_reason: reason,
     ...(votes && { votes: entryVotes(row.scope, votes) }),
     ...(row.review && { review_policy_id: row.review.policyId }),
+    ...(series && { granted_series: series }),
   });
   let columns: Settlement['columns'] = {
     status: 'denied',
@@ -136,10 +141,14 @@ async function settleByDecision(
     decisionReason: reason,
   };
   if (isApproval) {
-    const token = await newTokenColumns(context, { scope, tokenTtl, maxUses });
-    columns = { ...columns, ...token, status: 'approved' };
+    const token = await newTokenColumns(context, limits);
+    columns = { ...columns, ...token, status: 'approved', grantedSeries: series };
   }
-  return settlePermission(context, row, { entry, columns, vote });
+  const given =
+    series && vote
+      ? await giveSeries(context, row, series, { limits, givers: giversOf(row, vote) })
+      : null;
+  return settlePermission(context, row, { entry, columns, vote, given });
 }
 
 /** The change of a pending permission that ends its wait. */
@@ -148,6 +157,8 @@ interface Settlement {
   columns: Partial<PermissionRow>;
   /** The decision as a vote; absent if no member decides. */
   vote?: Vote | null;
+  /** The series that the approval gives. */
+  given?: GivenSeries | null;
 }
 
 /**
@@ -160,7 +171,7 @@ interface Settlement {
 export async function settlePermission(
   context: Context,
   row: ReviewedPermission,
-  { entry, columns, vote = null }: Settlement,
+  { entry, columns, vote = null, given = null }: Settlement,
 ): Promise<Permission | ReviewChanged> {
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
@@ -180,20 +191,21 @@ export async function settlePermission(
   const guard = reviewVote && voteGuard(context, row, reviewVote);
   const committed = await ledger
     .commit({
-      guards: guard ? [guard] : [],
+      guards: [...(guard ? [guard] : []), ...(given ? [given.guard] : [])],
       changes: (write) => {
         const settling = write
           .update(permissions)
           .set({ ...settled, lastEntry: appendedSequence(row.account) })
           .where(and(...conditions));
-        if (!reviewVote) return [settling];
+        const giving = given ? [given.insert(write)] : [];
+        if (!reviewVote) return [settling, ...giving];
         const voting = write.insert(votes).values(voteRow(row, reviewVote));
         if (!isApproval) return [voting, settling];
         const proposing = write
           .update(reviews)
           .set(proposalColumns(reviewVote))
           .where(isReviewOf(row));
-        return [voting, proposing, settling];
+        return [voting, proposing, settling, ...giving];
       },
       entries: [entry],
       answer: { value: permission, subject: row.agentId },
@@ -205,6 +217,12 @@ export async function settlePermission(
   if (committed) return permission;
   if (row.review || vote?.signature) return 'review_changed';
   throw notPending('was decided at the same time; read it to see how');
+}
+
+/** Those whose approvals give a series: the last vote, and the earlier ones that count. */
+function giversOf({ review }: ReviewedPermission, vote: Vote): Giver[] {
+  const earlier = review?.votes.filter(({ decision, counts }) => decision === 'approve' && counts);
+  return [...(earlier ?? []), vote];
 }
 
 function approversOf({ review }: ReviewedPermission) {

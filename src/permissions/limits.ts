@@ -1,7 +1,9 @@
+import type { SeriesTerms } from '../db/schema';
 import { type FieldError, Problem } from '../errors';
 import { findWidenings } from './find-widenings';
 import type { ReviewedPermission } from './permission';
-import type { Limits, VoteDecision } from './reviews/review';
+import type { Limits, TokenLimits, VoteDecision } from './reviews/review';
+import { findSeriesWidenings } from './series/terms';
 
 /**
  * The limits that an approval sets, by their names in the API. A limit that it leaves out stays as
@@ -11,6 +13,8 @@ export interface Narrowing {
   scope?: Limits['scope'] | undefined;
   token_ttl?: number | undefined;
   max_uses?: number | undefined;
+  /** The series that the approval gives. Without it, it gives none. */
+  series?: SeriesTerms | undefined;
 }
 
 /**
@@ -24,13 +28,14 @@ export function limitsOf(
   narrowed: Narrowing,
 ): Limits {
   if (decision === 'deny')
-    return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses };
+    return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses, series: null };
   const base = row.review?.proposal ?? row;
   const source = row.review ? 'proposed' : 'requested';
   const {
     scope = base.scope,
     token_ttl: tokenTtl = base.tokenTtl,
     max_uses: maxUses = base.maxUses,
+    series = null,
   } = narrowed;
   const errors: FieldError[] = [];
   if (narrowed.scope) errors.push(...findWidenings(base.scope, scope));
@@ -38,7 +43,8 @@ export function limitsOf(
     errors.push({ path, message: `must be at most the ${source} ${most}` });
   if (tokenTtl > base.tokenTtl) atMost('body.token_ttl', base.tokenTtl);
   if (maxUses > base.maxUses) atMost('body.max_uses', base.maxUses);
-  if (errors.length === 0) return { scope, tokenTtl, maxUses };
+  if (series) errors.push(...findSeriesWidenings(base.series, series, source));
+  if (errors.length === 0) return { scope, tokenTtl, maxUses, series };
   throw new Problem(
     'scope_widened',
     `An approval may narrow what is ${source}, but never widen it.`,
@@ -51,13 +57,14 @@ export interface RequestedLimits {
   scope: Limits['scope'];
   token_ttl: number;
   max_uses: number;
+  series?: SeriesTerms | undefined;
 }
 
 /** Returns the requested limits, lowered to those of a policy. A limit of null lowers nothing. */
 export function capLimits(
   { scope, token_ttl, max_uses }: RequestedLimits,
   { tokenTtl, maxUses }: { tokenTtl: number | null; maxUses: number | null },
-): Limits {
+): TokenLimits {
   return {
     scope,
     tokenTtl: Math.min(token_ttl, tokenTtl ?? token_ttl),

@@ -10,6 +10,7 @@ import type { Context, Principal, RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { countField, idField, jsonField, objectField, timeField } from '../http/response-fields';
+import { Series } from '../http/series';
 import type { Json, JsonObject } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
@@ -17,6 +18,7 @@ import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 import { Outcome, presentOutcome } from './outcomes/outcome';
 import { Preview } from './preview';
 import { presentReview, Review, type ReviewState, reviewColumn } from './reviews/review';
+import { SeriesUsage } from './series/usage';
 
 const examplePermission = {
   id: exampleId('perm'),
@@ -45,6 +47,8 @@ const examplePermission = {
   input_digest: null,
   preview_digest: 'sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM',
   external_id: null,
+  series: null,
+  granted_series: null,
   review: null,
   outcome: null,
 };
@@ -100,10 +104,14 @@ export const Permission = lazy(() =>
         .meta({ description: 'The limits that the approval granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
-      decided_by: z.string().nullable().meta({
-        description:
-          'Id of the member or policy that decided, or of the account for its own user tokens; null if nobody did.',
-      }),
+      decided_by: z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'Id of the member or policy that decided, of the account for its own user tokens, or of the first permission ' +
+            'of the series that approved it; null if nobody did.',
+        }),
       decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),
       policy_id: z
@@ -127,6 +135,13 @@ export const Permission = lazy(() =>
         .string()
         .nullable()
         .meta({ description: "The agent's own name for the request." }),
+      series: Series()
+        .nullable()
+        .meta({ description: 'The run of like acts that the agent asked for.' }),
+      granted_series: Series().nullable().meta({
+        description:
+          'The series that the approval gave: it approves the next requests that are like this one.',
+      }),
       review: Review().nullable().meta({
         description:
           'How it is reviewed; null if no review policy applied: then one approval is enough.',
@@ -143,6 +158,10 @@ export const Permission = lazy(() =>
         }),
       preview: Preview().nullable().optional().meta({
         description: 'What the agent wrote for the person who decides. Present as `input` is.',
+      }),
+      series_usage: SeriesUsage().optional().meta({
+        description:
+          'How far the given series is; absent if none was given. Only in the answers that create or get one permission.',
       }),
     })
     .meta({
@@ -246,9 +265,15 @@ export function presentPermission(
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     external_id: row.externalId,
+    series: row.series,
+    granted_series: row.grantedSeries,
     review:
       row.review &&
-      presentReview(row.review, { isPending: status === 'pending', toAgent: kind === 'agent' }),
+      presentReview(row.review, {
+        isPending: status === 'pending',
+        asksSeries: row.series !== null,
+        toAgent: kind === 'agent',
+      }),
     outcome: presentOutcome(row, now),
   };
 }

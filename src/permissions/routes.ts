@@ -6,6 +6,7 @@ import { listPermissionsRoute } from './list';
 import { reportOutcomeRoute } from './outcomes/report';
 import { requestPermissionRoute } from './requests/request';
 import { getStatementRoute } from './reviews/statement';
+import { endSeriesRoute } from './series/end';
 import { getKeysRoute } from './tokens/get-keys';
 import { getServerMetadataRoute } from './tokens/get-server-metadata';
 import { introspectTokenRoute } from './tokens/introspect';
@@ -22,6 +23,7 @@ export const permissionRoutes = new Hono()
   .route('/', denyPermissionRoute)
   .route('/', getStatementRoute)
   .route('/', withdrawPermissionRoute)
+  .route('/', endSeriesRoute)
   .route('/', reportOutcomeRoute)
   .route('/', useTokenRoute)
   .route('/', revokeTokenRoute)

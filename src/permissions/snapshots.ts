@@ -44,11 +44,16 @@ export async function loadPermissionSnapshots(
   );
   return new Map(
     rows.map(({ agentName, ...row }) => {
-      const decidedBy = row.decidedBy && (names.get(row.decidedBy) ?? row.decidedBy);
+      const decidedBy = row.decidedBy && (names.get(row.decidedBy) ?? nameOfOther(row.decidedBy));
       const shown = presentPermission(row, now, { kind: 'user' });
       return [row.id, { row, shown, names: { agent: agentName, decidedBy } }];
     }),
   );
+}
+
+/** What stands for who decided if that has no name: an approval by a series names its first permission. */
+function nameOfOther(id: string): string {
+  return parseId('perm', id) ? 'a series' : id;
 }
 
 /**

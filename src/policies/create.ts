@@ -11,12 +11,12 @@ import { answer, created, operation } from '../http/operation';
 import type { Guard } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { requireFitForEffect, requireInFuture, startCount } from './budget';
+import { policyGuards } from './guards';
 import {
   examplePolicyFields,
   MAX_POLICIES,
   Policy,
   policyFields,
-  policyGuards,
   presentPolicy,
   ruleFor,
 } from './policy';

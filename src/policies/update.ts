@@ -13,12 +13,12 @@ import { type Guard, hasRow } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { requireFitForEffect, requireInFuture, restartsCount, startCount } from './budget';
+import { policyGuards } from './guards';
 import {
   isPolicyWithId,
   Policy,
   type PolicyRow,
   policyFields,
-  policyGuards,
   presentPolicy,
   ruleFor,
 } from './policy';

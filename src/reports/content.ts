@@ -86,6 +86,11 @@ export interface DeciderFigures {
   voted: number;
   /** How many of its decisions and votes are signed with a passkey. */
   signed: number;
+  /**
+   * Approvals by series that the member gave, alone or with others: nobody saw the arguments of these
+   * acts first. Absent if there are none.
+   */
+  by_series?: number;
 }
 
 /** A record of the account activity, in the form of reports. */
@@ -136,6 +141,7 @@ export interface ReportContent {
     agents: number;
     approved_by_person: number;
     approved_by_policy: number;
+    approved_by_series: number;
     denied_by_person: number;
     denied_by_policy: number;
   };

@@ -43,6 +43,9 @@ export const FLAGS = {
  */
 export type CountedVote = Pick<EntryVote, 'by' | 'signed'>;
 
+/** Stands for the decider of an approval by a series: those who gave it are its votes. */
+export const BY_SERIES = 'series';
+
 /**
  * Entries that count alike: they have the same agent, month, event type, decider, flags, votes and
  * outcome.
@@ -53,9 +56,15 @@ export interface EntryGroup {
   /** `YYYY-MM`, in UTC. */
   month: string;
   event: EventType;
-  /** The id of the member, account or policy that approved or denied; empty for other events. */
+  /**
+   * The id of the member, account or policy that approved or denied; {@link BY_SERIES} for an
+   * approval by a series; empty for other events.
+   */
   decider: string;
-  /** In the order in which they came. The last one of a decision is the decider's. */
+  /**
+   * In the order in which they came. The last one of a decision is the decider's. Of an approval by
+   * a series, those who gave it.
+   */
   votes: CountedVote[];
   /** The outcome of a use; empty for other events. */
   outcome: CountedOutcome;
@@ -78,9 +87,11 @@ export interface EntryGroup {
  */
 const TOPICS = {
   request: ({ event }) => event === 'request',
-  personApproval: ({ event, decider }) => event === 'approve' && !isPolicyId(decider),
+  personApproval: ({ event, decider }) =>
+    event === 'approve' && !isPolicyId(decider) && decider !== BY_SERIES,
   personDenial: ({ event, decider }) => event === 'deny' && !isPolicyId(decider),
   policyApproval: ({ event, decider }) => event === 'approve' && isPolicyId(decider),
+  seriesApproval: ({ decider }) => decider === BY_SERIES,
   policyDenial: ({ event, decider }) => event === 'deny' && isPolicyId(decider),
   accountDecision: ({ decider }) => isAccountId(decider),
   reviewedApproval: (group) => group.event === 'approve' && isReviewed(group),
@@ -129,6 +140,8 @@ export interface DeciderTally {
   voted: number;
   /** The decisions and votes that the member signed with a passkey. */
   signed: number;
+  /** Approvals by series that the member gave. */
+  bySeries: number;
   /**
    * The decisions on requests on which nobody else voted, with the positions of the first and the
    * last; or null.
@@ -224,9 +237,13 @@ function addToOutcomes(figures: Figures, { outcome, entries, unknown }: EntryGro
 function addToDeciders(deciders: Figures['deciders'], group: EntryGroup): void {
   const { event, decider, votes, entries } = group;
   const tallyOf = (id: string): DeciderTally => {
-    deciders[id] ??= { approved: 0, denied: 0, voted: 0, signed: 0, alone: null };
+    deciders[id] ??= { approved: 0, denied: 0, voted: 0, signed: 0, bySeries: 0, alone: null };
     return deciders[id];
   };
+  if (decider === BY_SERIES) {
+    for (const { by } of votes) tallyOf(by).bySeries += entries;
+    return;
+  }
   const isDecision = decider !== '';
   if (isDecision) {
     const tally = tallyOf(decider);

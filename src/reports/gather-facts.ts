@@ -165,6 +165,7 @@ function summarize({ events, topics, months, agents }: Figures): ReportContent['
     ...counts,
     approved_by_person: topics.personApproval.count,
     approved_by_policy: topics.policyApproval.count,
+    approved_by_series: topics.seriesApproval.count,
     denied_by_person: topics.personDenial.count,
     denied_by_policy: topics.policyDenial.count,
   };
@@ -201,7 +202,7 @@ function listDeciders(
     [...policies, ...members].map((one) => [one.id, one]),
   );
   return Object.entries(deciders)
-    .map(([decider, { approved, denied, voted, signed }]) => ({
+    .map(([decider, { approved, denied, voted, signed, bySeries }]) => ({
       decided_by: decider,
       kind: isPolicyId(decider) ? ('policy' as const) : ('person' as const),
       name: named.get(decider)?.name ?? null,
@@ -210,6 +211,7 @@ function listDeciders(
       denied,
       voted,
       signed,
+      ...(bySeries > 0 && { by_series: bySeries }),
     }))
     .sort(
       (a, b) =>

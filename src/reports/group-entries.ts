@@ -8,6 +8,7 @@ import { auditEntries } from '../db/schema';
 import { eventTypeOfCode, STORED_EVENTS, type StoredEvent } from '../db/stored-events';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import {
+  BY_SERIES,
   type CountedVote,
   type EntryGroup,
   FLAGS,
@@ -80,7 +81,9 @@ const earlier = alias(auditEntries, 'earlier');
 /** Selects the entries from a position to the end of the range, with what groups them. */
 function selectEntries(range: PositionRange, low: number, now: number): SQL {
   // The first 48 bits of a permission's id are the time of the request (RFC 9562 section 5.7).
-  const quick = sql`${selectDetail('policy_id', 'entry')} is null
+  const isBySeries = sql`${entry.event} = ${code('approve')}
+    and ${selectDetail('decided_via', 'entry')} = 'series'`;
+  const quick = sql`${selectDetail('policy_id', 'entry')} is null and not coalesce(${isBySeries}, 0)
     and ${entry.permission} >=
       unhex(printf('%012x', ${entry.createdAt} - ${inlineNumber(QUICK_DECISION_MS)}))`;
   const retried = sql`${selectDetail('resource', 'entry')} in (
@@ -98,10 +101,13 @@ function selectEntries(range: PositionRange, low: number, now: number): SQL {
   // Details that are too deep for SQLite are older than votes.
   const hasVotes = sql`${entry.event} in (${codesOf(STORED_EVENTS, ['approve', 'deny', 'request_expire'])})
     and json_valid(${entry.details}) and ${entry.details} ->> 'votes' is not null`;
-  const votes = sql`iif(${hasVotes}, (
+  const givers = sql`(
+    select json_group_array(json_array(value, 0)) from json_each(${entry.details}, '$.series.given_by')
+  )`;
+  const votes = sql`iif(${isBySeries}, ${givers}, iif(${hasVotes}, (
     select json_group_array(json_array(value ->> 'by', value ->> 'signed'))
     from json_each(${entry.details}, '$.votes')
-  ), '[]')`;
+  ), '[]'))`;
   const flag = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
   const isQuick = flag(quick, FLAGS.quick);
   const isReviewed = flag(reviewed, FLAGS.reviewed);
@@ -109,9 +115,9 @@ function selectEntries(range: PositionRange, low: number, now: number): SQL {
   return sql`
     select ${entry.pos}, ${entry.agent}, ${entry.event},
       strftime('%Y-%m', ${entry.createdAt} / 1000, 'unixepoch') as month,
-      iif(
+      iif(${isBySeries}, ${BY_SERIES}, iif(
         ${entry.event} in (${codesOf(STORED_EVENTS, ['approve', 'deny'])}), ${selectDetail('decided_by', 'entry')}, ''
-      ) as decider,
+      )) as decider,
       ${votes} as votes,
       iif(${entry.event} = ${code('use')}, ${outcomeOfUse(sql`${entry.pos}`, sql`${entry.permission}`, now)}, '') as outcome,
       case ${entry.event}

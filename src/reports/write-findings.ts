@@ -103,7 +103,7 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
   const byPeople = summary.approved_by_person + summary.denied_by_person;
   const byAccount = entriesOf('accountDecision').entries;
   const byPolicies = summary.approved_by_policy + summary.denied_by_policy;
-  const approvals = entriesOf('personApproval', 'policyApproval');
+  const approvals = entriesOf('personApproval', 'policyApproval', 'seriesApproval');
   const uses = entriesOf('use');
   const unused = entriesOf('unusedToken');
   const quick = entriesOf('quickDecision');
@@ -114,8 +114,8 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
       entriesOf('request'),
     ),
     approvals: finding(
-      prose`${countWas(summary.approved, 'request')} approved: ${summary.approved_by_person} by people, ${summary.approved_by_policy} by policies. ` +
-        'Each entry names the member, the account or the policy that decided, and what was granted.',
+      prose`${countWas(summary.approved, 'request')} approved: ${summary.approved_by_person} by people, ${summary.approved_by_policy} by policies, ${summary.approved_by_series} by series that people gave. ` +
+        'Each entry names the member, the account, the policy or the people behind the series that decided, and what was granted.',
       approvals,
     ),
     denials: finding(
@@ -216,6 +216,12 @@ function describeDuties({
         'service refuses approval by the member who owns the agent, or owned it when it asked, unless the policy allows it. ' +
         'Without one it does not.',
       ownerApprovals,
+    ),
+    series: finding(
+      prose`${countWas(summary.approved_by_series, 'request')} approved by a series: people approved a first request and, with it, a number of ` +
+        'like ones within limits and a time. Nobody saw the arguments of these acts before they were approved. ' +
+        'Each entry names the first request and the members who gave the series, whose votes are in its entry.',
+      entriesOf('seriesApproval'),
     ),
     unreviewed: finding(
       prose`${formatCount(unreviewed.entries, 'request')} that people decided ${wasOrWere(unreviewed.entries)} routed by no review policy: ${unreviewed.entries - byAccount} decided by ` +

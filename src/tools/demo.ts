@@ -4,6 +4,7 @@ import { ApiError } from '../packages/client/errors.ts';
 import { localOrigin, readPort } from './address.ts';
 import { connect, failureOf, refusalOf } from './api.ts';
 import { spendBudget } from './demo/budget.ts';
+import { playOutcomes } from './demo/outcomes.ts';
 import { findPeople } from './demo/people.ts';
 import { type Actor, type PlayedRequest, playScene, registerAgents } from './demo/play.ts';
 import { approve, askForPayout, setUpReview } from './demo/review.ts';
@@ -39,6 +40,7 @@ async function play(): Promise<void> {
   const [first] = actors;
   if (first) {
     await playReview(origin, user, first);
+    await showOutcomes(user, first);
     await playBudget(user, first);
     await playRotation(origin, user, first);
   }
@@ -131,6 +133,17 @@ async function playBudget(user: Countersign, { api, name }: Actor): Promise<void
   say(
     `${name} asks for ${requests.length}: ${approved.length} are approved at once (${usage}), the next one waits for a person`,
   );
+}
+
+/** Has an agent say what happened after it used its approvals. */
+async function showOutcomes(user: Countersign, { api, name }: Actor): Promise<void> {
+  const permissions = await playOutcomes(user, api);
+  heading('Outcomes');
+  for (const { resource, outcome } of permissions) {
+    const words = outcome?.summary ? `: ${outcome.summary}` : '';
+    say(`${name} refunds ${resource}. Its outcome, by its own word: ${outcome?.status}${words}`);
+  }
+  say('What is unknown, or not reported within ten minutes, stands in the inbox: find out first');
 }
 
 /** Rotates the key of an agent and ends the old one immediately. */

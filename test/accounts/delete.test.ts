@@ -4,6 +4,7 @@ import { WEBHOOK_EVENTS } from '../../src/receivers/webhooks/webhook';
 import { CONTENTS } from '../support/life';
 import { makeMember } from '../support/members';
 import { addReview } from '../support/reviews';
+import { addSeries } from '../support/series';
 import { countSlice } from '../support/statistics';
 import { countRows, emptyTables } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
@@ -38,7 +39,10 @@ async function makeLife(world: World) {
   await world.deliver();
   const further = await account.limitedToken('account:read');
   const member = await makeMember(account, 'approver');
-  if (agents[0]) await addReview(account, agents[0], member);
+  if (agents[0]) {
+    await addReview(account, agents[0], member);
+    await addSeries(account, agents[0], member);
+  }
   await world.must(200, 'PUT', '/v1/me/notifications', {
     token: member.token,
     body: { quiet_hours: null },

@@ -7,6 +7,7 @@ import type { Report } from './report.ts';
 
 const MAX_WRITTEN = 28;
 const MAX_WRITTEN_WITH_KEYS = 37;
+const MAX_WRITTEN_FOR_OUTCOME = 4;
 /** What a budget adds to an approval that it counts. */
 const MAX_WRITTEN_BY_BUDGET = 1;
 const MAX_DOLLARS = 30;
@@ -43,13 +44,20 @@ export async function measureCycle(report: Report, state: string): Promise<void>
     const read = sum(steps, 'read');
     report.atMost(MAX_WRITTEN, written, 'rows written in a cycle');
     report.note(`rows read in a cycle: ${read}`);
-    const withKeys = await runCycle(user, agent, () => ({ 'Idempotency-Key': randomUUID() }));
+    const withKeys = await runCycle(user, agent, {
+      headers: () => ({ 'Idempotency-Key': randomUUID() }),
+    });
     report.atMost(
       MAX_WRITTEN_WITH_KEYS,
       sum(withKeys, 'written'),
       'the same with idempotency keys',
     );
     await measureBudget(report, user, agent);
+    for (const status of ['succeeded', 'failed', 'unknown']) {
+      const reported = await runCycle(user, agent, { outcome: status });
+      const more = sum(reported, 'written') - written;
+      report.atMost(MAX_WRITTEN_FOR_OUTCOME, more, `rows more for an outcome that is ${status}`);
+    }
     const milliseconds = await measureCpu(service.pid, () => runCycle(user, agent));
     const dollars =
       written * PRICES.written +
@@ -95,11 +103,19 @@ async function measureBudget(report: Report, user: Client, agent: Client): Promi
 async function runCycle(
   user: Client,
   agent: Client,
-  headers: () => Record<string, string> = () => ({}),
+  {
+    headers = () => ({}),
+    outcome,
+  }: {
+    headers?: () => Record<string, string>;
+    /** The outcome that the request promises, and that the agent reports. */
+    outcome?: string;
+  } = {},
 ): Promise<Step[]> {
   const ask = {
     ...{ action: 'email.send', resource: 'mailbox:support', scope: { max_recipients: 10 } },
     ...{ input: { to: 'customer@example.com' }, external_id: randomUUID() },
+    ...(outcome && { reports_outcome: true }),
   };
   const asked = await agent.expect<Permission>(201, 'POST', '/v1/permissions', ask, headers());
   const path = `/v1/permissions/${asked.body.id}`;
@@ -107,12 +123,16 @@ async function runCycle(
   const read = await agent.expect<Permission>(200, 'GET', path);
   const use = { token: read.body.token?.value, input_digest: digestOf(read) };
   const used = await agent.expect<Permission>(200, 'POST', '/v1/tokens/use', use, headers());
-  return [
+  const steps = [
     { name: 'ask', answer: asked },
     { name: 'approve', answer: approved },
     { name: 'read', answer: read },
     { name: 'use', answer: used },
   ];
+  if (!outcome) return steps;
+  const body = { status: outcome, summary: 'As told by the agent' };
+  const reported = await agent.expect<Permission>(200, 'POST', `${path}/outcome`, body, headers());
+  return [...steps, { name: 'report', answer: reported }];
 }
 
 function digestOf({ body }: Answer<Permission & { input_digest?: string }>): string | undefined {

@@ -151,8 +151,8 @@ function addReviews(database: DatabaseSync): void {
   };
   database
     .prepare(
-      `insert into reviews (account, id, policy_id, rule, proposed_scope, proposed_token_ttl, proposed_max_uses)
-       select account, id, 'policy_01kg9ys7g0ebg93cq6e5rf4rwc', ?, scope, token_ttl, max_uses
+      `insert into reviews (account, id, policy_id, policy_updated_at, rule, proposed_scope, proposed_token_ttl, proposed_max_uses)
+       select account, id, 'policy_01kg9ys7g0ebg93cq6e5rf4rwc', 0, ?, scope, token_ttl, max_uses
        from permissions where action = 'deploy.start'`,
     )
     .run(JSON.stringify(rule));

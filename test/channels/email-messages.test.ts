@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { makeMember, makeReachableMember, type TestMember } from '../support/members';
+import { REPORT_PERIOD, report, usePromised } from '../support/outcomes';
 import { MAIL_SETTINGS, Resend } from '../support/resend';
+import { giveSeries, statusOf } from '../support/series';
 import { makeWebhook } from '../support/webhooks';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
@@ -144,6 +146,20 @@ describe('a request that waits for people', () => {
     await agent.request();
     await world.deliver();
     expect(resend.mails).toHaveLength(0);
+  });
+
+  it('is not mailed if a series approves it at once, nor is the approval', async () => {
+    const scene = await makeScene({ events: ['permission.requested', 'permission.decided'] });
+    const { world, account, agent, resend } = scene;
+    const ada = await person(account, 'approver', 'ada');
+    await person(account, 'approver', 'ben');
+    await giveSeries({ world, account, agent, ada });
+    await world.deliver();
+    const before = resend.mails.length;
+    expect(before).toBeGreaterThan(0);
+    expect(await statusOf(agent)).toBe('approved');
+    await world.deliver();
+    expect(resend.mails).toHaveLength(before);
   });
 
   it('is not mailed any more once it ended, or the recipient has voted or left', async () => {
@@ -632,5 +648,31 @@ describe('the inbox', () => {
     expect(await marked()).toBe(true);
     await world.must(200, 'POST', `/v1/permissions/${id}/approve`, { token: ada.token, body: {} });
     expect(await marked()).toBe(false);
+  });
+});
+
+describe('an outcome that is not reported', () => {
+  it('is mailed to the owner of the agent, and unless a policy decided to those who may decide', async () => {
+    const scene = await makeScene({ events: ['permission.outcome_missing'] });
+    const { world, account } = scene;
+    const owner = await person(account, 'developer', 'owner');
+    await person(account, 'approver', 'ada');
+    await person(account, 'auditor', 'auditor');
+    const agent = await account.agent({ owner_id: owner.id });
+    const policy = { name: 'P', effect: 'approve', actions: ['auto.do'], resources: ['*'] };
+    await account.must(201, 'POST', '/v1/policies', policy);
+    const byPolicy = await agent.request({ action: 'auto.do', reports_outcome: true });
+    await agent.must(200, 'POST', '/v1/tokens/use', { token: byPolicy.token.value });
+    await usePromised(agent);
+    const told = await usePromised(agent);
+    await report(agent, told.id);
+    world.advance(REPORT_PERIOD);
+    await world.sweep();
+    await world.deliver();
+    const about = (action: string) =>
+      expect.stringMatching(new RegExp(`^Outcome unknown: .${action.replace('.', '.+')}`));
+    expect(subjects(scene, 'owner').toSorted()).toEqual([about('auto.do'), about('email.send')]);
+    expect(subjects(scene, 'ada')).toEqual([about('email.send')]);
+    expect(subjects(scene, 'auditor')).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { changeAccount, read, stopForAMoment } from './load/account.ts';
 import type { Actor } from './load/actor.ts';
 import { changeAgents } from './load/agents.ts';
 import { orderFile } from './load/files.ts';
-import { decide, request, revoke, useToken } from './load/permissions.ts';
+import { decide, reportOutcome, request, revoke, useToken } from './load/permissions.ts';
 import { changePolicies } from './load/policies.ts';
 import { changeWebhooks } from './load/webhooks.ts';
 
@@ -14,6 +14,7 @@ const ACTIONS: [weight: number, action: Action][] = [
   [30, request],
   [24, decide],
   [26, useToken],
+  [12, reportOutcome],
   [6, revoke],
   [4, changeAgents],
   [1, changePolicies],

@@ -18,6 +18,12 @@ export interface KnownPermission {
   id: string;
   agent: KnownAgent;
   status: string;
+  /** Whether the request promised an outcome. */
+  reportsOutcome: boolean;
+  /** Who took the use, as far as it is known; null before it. */
+  user: Client | null;
+  /** The outcomes that were reported, and whether the service answered that it took them. */
+  reports: { status: string; certainty: Certainty }[];
   /** The digest of the input, which a use has to name; null without an input. */
   digest: string | null;
   /** The value of the token, after it was read. */

@@ -12,6 +12,7 @@ import { checkBudgets } from './checks/budgets.ts';
 import { checkEntries } from './checks/entries.ts';
 import { checkFiles, checkObjects } from './checks/files.ts';
 import { checkLog } from './checks/log.ts';
+import { checkOutcomes } from './checks/outcomes.ts';
 import { checkIdentities, checkPeople } from './checks/people.ts';
 import { missingTools } from './checks/reports.ts';
 import { checkRest } from './checks/rest.ts';
@@ -273,6 +274,7 @@ async function judge(all: Memory[]): Promise<void> {
       const entries = shown.get(memory) ?? [];
       checkLog(findings, memory, account);
       checkState(findings, memory, account);
+      checkOutcomes(findings, memory, account);
       checkBudgets(findings, memory, account);
       checkStops(findings, stored, memory, account);
       checkSealed(findings, account);

@@ -15,6 +15,8 @@ const DUE: Record<string, string> = {
   requests: 'select count(*) as due from permissions where status = 0 and expires_at <= ?1',
   tokens:
     'select count(*) as due from permissions where token_status = 0 and token_uses = 0 and token_expires_at <= ?1',
+  outcomes:
+    'select count(*) as due from permissions where outcome_state = 1 and outcome_due_at <= ?1',
   // Heads are stored in the bucket once an hour, so `published_size` does not count.
   trees: 'select count(*) as due from trees where due_at <= ?1',
   'logs to count': 'select count(*) as due from trees where count_due_at <= ?1',

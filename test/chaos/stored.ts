@@ -11,6 +11,7 @@ const LOG_SPAN = 2 ** 32;
 const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke', 'expire'];
 const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'];
 const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'];
+const OUTCOME_STATES = ['promised', 'awaited', 'unknown', 'succeeded', 'failed'];
 const ERASURE_REASONS = ['agent_deleted', 'retention'];
 const FILE_STATUSES = ['processing', 'completed', 'failed', 'expired'];
 const FILE_KINDS = ['export', 'report'] as const;
@@ -35,6 +36,9 @@ export interface StoredPermission {
   tokenUses: number;
   tokenMaxUses: number;
   tokenExpiresAt: number;
+  /** What became of the outcome; null if none was promised. */
+  outcome: string | null;
+  requestEntry: number | null;
   lastEntry: number;
   createdAt: number;
   decidedAt: number;
@@ -268,6 +272,8 @@ function readPermission(row: Row): StoredPermission {
     tokenUses: Number(row.token_uses),
     tokenMaxUses: Number(row.token_max_uses),
     tokenExpiresAt: Number(row.token_expires_at),
+    outcome: row.outcome_state === null ? null : (OUTCOME_STATES[Number(row.outcome_state)] ?? ''),
+    requestEntry: row.request_entry === null ? null : Number(row.request_entry),
     lastEntry: Number(row.last_entry),
     createdAt: Number(row.created_at),
     decidedAt: Number(row.decided_at),

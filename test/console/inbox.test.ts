@@ -155,8 +155,8 @@ async function copy({ id }: Json, count: number): Promise<void> {
        from permissions cross join ${ids} where id = ?2`,
     ),
     bind(
-      `insert into reviews (account, id, policy_id, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses)
-       select account, copy, policy_id, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses
+      `insert into reviews (account, id, policy_id, policy_updated_at, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses)
+       select account, copy, policy_id, policy_updated_at, rule, owner, proposed_scope, proposed_token_ttl, proposed_max_uses
        from reviews cross join ${ids} where id = ?2`,
     ),
   ]);

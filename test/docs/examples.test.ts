@@ -102,7 +102,7 @@ async function makeScene() {
  * Operations that the scene has no target for, each tested in a file of its own: the paths of two
  * are signed or hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end,
  * decisions to sign, programs to pair and notification settings (sign-in.test.ts,
- * signature.test.ts, pair.test.ts, settings.test.ts). Only Slack knows the address of a channel
+ * signature.test.ts, pair.test.ts, settings.test.ts), and gives series (series.test.ts). Only Slack knows the address of a channel
  * (slack/decide.test.ts).
  */
 const WITHOUT_TARGET = [
@@ -114,6 +114,7 @@ const WITHOUT_TARGET = [
   'receiveFromSlack',
   'getNotificationSettings',
   'updateNotificationSettings',
+  'endSeries',
 ];
 
 /** Every example request of the document; an operation without a body has one request. */

@@ -68,12 +68,14 @@ function about(route: string) {
 
 /**
  * Routes that refuse the callers here, with what they answer. Some are only of use to members: a
- * token of the account has no sessions, signs no decisions, pairs no programs, and gets no messages.
+ * token of the account has no sessions, signs no decisions, gives no series, pairs no programs, and
+ * gets no messages.
  * One only Slack can call, and one is for who took a use, which nobody did.
  */
 const REFUSING: Record<string, number> = {
   'DELETE /v1/me/sessions/:id': 404,
   'POST /v1/permissions/:id/statement': 403,
+  'DELETE /v1/permissions/:id/series': 404,
   'POST /v1/permissions/:id/outcome': 409,
   'POST /v1/pairing': 400,
   'POST /v1/inbound/:secret/slack': 404,

@@ -238,5 +238,9 @@ it('tells an agent that too few people may approve its request, and not who they
     escalates_at: null,
     short_of_reviewers: true,
   });
-  expect(permission.written_by_people).toEqual({ decision_reason: null, granted_scope: null });
+  expect(permission.written_by_people).toEqual({
+    decision_reason: null,
+    granted_scope: null,
+    granted_series: null,
+  });
 });

@@ -243,11 +243,31 @@ describe('run', () => {
       permission_id: id,
       exit_code: 7,
     });
-    const { body } = await user.get<{ input: object }>(`/v1/permissions/${id}`);
+    const { body } = await user.get<{ input: object; outcome: object }>(`/v1/permissions/${id}`);
+    const summary = 'The command ended with the exit code 7.';
+    expect(body.outcome).toMatchObject({ status: 'failed', summary });
     expect(body.input).toEqual({
       ...{ command: 'sh', args: ['-c', script, 'sh', '--help "x'], cwd: folder, not_bound: [] },
       files: [{ path: expect.stringMatching(/\/sh$/), digest: expect.stringMatching(/^sha-256:/) }],
     });
+  });
+
+  it('reports what succeeded, and nothing when it is killed while the command runs', async () => {
+    const outcomeOf = async (id: string) =>
+      (await user.get<{ outcome: { status: string } }>(`/v1/permissions/${id}`)).body.outcome
+        .status;
+    const done = await decided([...ASK, '--', 'true'], 'approve');
+    expect([done.code, await outcomeOf(done.id)]).toEqual([0, 'succeeded']);
+    const running = start([...ASK, '--', 'sh', '-c', 'echo ready; sleep 2'], agent());
+    const id = await asked(running);
+    await user.expect(200, 'POST', `/v1/permissions/${id}/approve`, {});
+    while (!running.output.stdout.includes('ready'))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    running.child.kill('SIGKILL');
+    await running.ended;
+    expect(await outcomeOf(id)).toBe('awaited');
+    const { code, stdout } = await run(['outcome', id, 'unknown'], agent());
+    expect([code, JSON.parse(stdout).outcome.status]).toEqual([0, 'unknown']);
   });
 
   it('does not run a program or a file that changed while the request waited', async () => {

@@ -49,6 +49,7 @@ const pending: Permission = {
   created_at: '2026-01-31T12:00:00.000Z',
   updated_at: '2026-01-31T12:00:00.000Z',
   ...{ title: null, input_digest: null, preview_digest: null, external_id: null, review: null },
+  ...{ series: null, granted_series: null },
   outcome: null,
 };
 const plain = styleFor({} as never, { env: {} });

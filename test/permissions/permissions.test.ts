@@ -36,6 +36,8 @@ describe('a permission', () => {
       input_digest: null,
       preview_digest: null,
       external_id: null,
+      series: null,
+      granted_series: null,
       review: null,
       outcome: null,
       input: null,

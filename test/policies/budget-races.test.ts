@@ -236,6 +236,23 @@ describe('a request whose policy changes before the approval is stored', () => {
   });
 });
 
+describe('an approval whose answer is lost', () => {
+  it.each([
+    ['its idempotency key', {}, { 'Idempotency-Key': 'again' }],
+    ['its external id', { external_id: 'call-1' }, {}],
+  ])('counts once if it is sent again under %s', async (_, fields, headers) => {
+    const { database, world, account, agent } = await makeScene();
+    const policy = await makePolicy(account, { budget: { per: 'day', requests: 2 } });
+    const call = { token: agent.key, body: { ...PAY, ...fields }, headers };
+    database.arm({ call: 2, mode: 'after' });
+    expect((await world.call('POST', '/v1/permissions', call)).status).toBe(503);
+    database.arm(null);
+    const { body } = await world.call('POST', '/v1/permissions', call);
+    expect(body.status).toBe('approved');
+    expect((await readUsage(account, policy)).requests).toBe(1);
+  });
+});
+
 describe('around the border of a window', () => {
   it('a request that commits late counts in the later window', async () => {
     const { database, world, account, agents, agent } = await makeScene();

@@ -5,6 +5,7 @@ import { fillLog } from '../support/exports';
 import { makeMember, type TestMember } from '../support/members';
 import { makeReport, readReport, startReport } from '../support/reports';
 import { approve, deny, sign } from '../support/reviews';
+import { ACT, makeSeriesScene, SERIES } from '../support/series';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
 const MINUTE = 60_000;
@@ -149,6 +150,26 @@ describe('the deciders of a report', () => {
       denied_by_person: 2,
       approved_by_policy: 1,
     });
+  });
+
+  it('are the people behind an approval by a series, which nobody took alone or quickly', async () => {
+    const scene = await makeSeriesScene('enterprise');
+    const { account, agent, ada, world } = scene;
+    const asked = await agent.request({ ...ACT, series: SERIES });
+    world.advance(60_000);
+    await approve(account, ada, asked.id, { series: SERIES });
+    for (let n = 0; n < 2; n++) await agent.request(ACT);
+    const report = await makeReport(account);
+    expect(report.summary).toMatchObject({
+      approved: 3,
+      approved_by_person: 1,
+      approved_by_policy: 0,
+      approved_by_series: 2,
+    });
+    expect(report.deciders).toMatchObject([{ decided_by: ada.id, approved: 1, by_series: 2 }]);
+    expect(report.exceptions.map(({ kind }: Json) => kind)).not.toContain('quick_decision');
+    const all = JSON.stringify(report.controls.length > 0 ? report.controls : report);
+    expect(all).toContain('2 requests were approved by a series: people approved a first request');
   });
 
   it('have the present name and role of a member, also of a removed one, and none once the member is erased', async () => {

@@ -160,6 +160,7 @@ function modelReport(log: Json[], { start, end }: Json): Json {
       agents: new Set(entries.map(({ agent_id }) => agent_id)).size,
       approved_by_person: by('person', 'approve'),
       approved_by_policy: by('policy', 'approve'),
+      approved_by_series: 0,
       denied_by_person: by('person', 'deny'),
       denied_by_policy: by('policy', 'deny'),
     },

@@ -47,6 +47,7 @@ export const rules: Record<string, string[]> = {
   'POST /v1/permissions/:id/deny': ['user:permissions:decide'],
   'POST /v1/permissions/:id/statement': ['user:permissions:decide'],
   'POST /v1/permissions/:id/withdraw': ['agent'],
+  'DELETE /v1/permissions/:id/series': ['user:permissions:decide'],
   'POST /v1/permissions/:id/outcome': ['agent', 'user:tokens:use'],
   'POST /v1/tokens/use': ['agent', 'user:tokens:use'],
   'POST /v1/tokens/introspect': ['agent', 'user:tokens:use'],

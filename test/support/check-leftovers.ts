@@ -12,7 +12,7 @@ const OF_ACCOUNTS = [
     'file_outcomes',
     'agents',
   ],
-  ...['held_messages', 'notification_settings', 'pending_permissions'],
+  ...['held_messages', 'notification_settings', 'pending_permissions', 'series_checks'],
 ];
 const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
 
@@ -36,6 +36,7 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ['permission_contents', '(account, id) not in (select account, id from permissions)'],
     ['permission_events', '(account, permission) not in (select account, id from permissions)'],
     ['reviews', '(account, id) not in (select account, id from permissions)'],
+    ['series', '(account, permission) not in (select account, id from permissions)'],
     ['votes', '(account, permission) not in (select account, id from reviews)'],
     ['agent_keys', 'agent not in (select number from agents)'],
     ['deliveries', `webhook not in (${webhooks}) or agent not in (${agents})`],

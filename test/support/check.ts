@@ -3,6 +3,7 @@ import { entryId } from '../../src/ledger/entry-id';
 import { formatHexId, type Id } from '../../src/lib/typeid';
 import type { TestBucket } from './bucket';
 import { checkLeftovers } from './check-leftovers';
+import { OUTCOME_CHECK } from './check-outcomes';
 import { PENDING_CHECK } from './check-pending';
 import { checkRecords, isSignedText } from './check-records';
 import { statisticsChecks } from './check-statistics';
@@ -63,6 +64,7 @@ async function checkStates(database: D1Database, now: number): Promise<string[]>
          and (token_status is null or token_status <> 1 or token_uses = token_max_uses)
        )`,
     ],
+    OUTCOME_CHECK,
     ...statisticsChecks(now),
     [
       'time that runs backwards in a log',

@@ -1,3 +1,4 @@
+import { OUTCOME_CHECK } from './check-outcomes';
 import { PENDING_CHECK } from './check-pending';
 import { statisticsChecks } from './check-statistics';
 
@@ -55,6 +56,23 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
          window w as (partition by pos / 4294967296 order by pos)
        ) where (before is null and pos % 4294967296 <> 1) or pos <> before + 1 or created_at < earlier`,
     ],
+    [
+      'a series that approved more than it has room for',
+      'select hex(permission) as subject from series where used > requests or used < 1',
+    ],
+    [
+      'series whose counts are not those of the log',
+      `select agents.number as subject from agents
+       where not exists (select 1 from erased_entries where erased_entries.account = agents.account)
+       and (
+         select coalesce(sum(used - 1), 0) from series
+         where series.account = agents.account and series.agent = agents.number
+       ) <> (
+         select count(*) from audit_entries e where e.agent = agents.number and e.event = 1
+         and iif(json_valid(e.details), e.details ->> 'decided_via' = 'series', 0)
+       )`,
+    ],
+    OUTCOME_CHECK,
     ...statisticsChecks(),
   ];
   const results = await database.batch<{ subject: string }>(

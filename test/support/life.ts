@@ -1,6 +1,7 @@
 import { PERMISSION_EVENTS } from '../../src/db/schema';
 import { makeMember, type TestMember } from './members';
 import { addReview } from './reviews';
+import { addSeries } from './series';
 import { listDeliveries, makeWebhook, readDelivery, type TestWebhook } from './webhooks';
 import type { Json, TestAccount, TestAgent, World } from './world';
 
@@ -45,7 +46,10 @@ export async function makeLife(world: World): Promise<Life> {
   await account.must(201, 'POST', '/v1/policies', policy);
   const further = await account.limitedToken('account:read');
   const member = await makeMember(account, 'approver');
-  if (agents[0]) await addReview(account, agents[0], member);
+  if (agents[0]) {
+    await addReview(account, agents[0], member);
+    await addSeries(account, agents[0], member);
+  }
   await world.deliver();
   await world.sweep();
   await world.deliver();

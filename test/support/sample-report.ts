@@ -131,6 +131,7 @@ function deciderOf(at: number): Omit<DeciderFigures, 'approved' | 'denied'> {
     ...(at === 3 ? erased : known),
     voted,
     signed,
+    by_series: at * 11,
   };
 }
 
@@ -187,6 +188,7 @@ export function sampleReport(): ReportContent {
       tokens_revoked: total('tokens_revoked'),
       approved_by_person: Math.floor(approved / 4),
       approved_by_policy: approved - Math.floor(approved / 4),
+      approved_by_series: 0,
       denied_by_person: Math.floor(denied / 2),
       denied_by_policy: denied - Math.floor(denied / 2),
     },
@@ -262,7 +264,13 @@ export function plainReport(): ReportContent {
     account: { ...report.account, name: null },
     summary: {
       ...report.summary,
-      ...none({ ...countsOf(0), agents: 0, approved_by_person: 0, approved_by_policy: 0 }),
+      ...none({
+        ...countsOf(0),
+        agents: 0,
+        approved_by_person: 0,
+        approved_by_policy: 0,
+        approved_by_series: 0,
+      }),
       ...none({ denied_by_person: 0, denied_by_policy: 0 }),
       by_event_type: {},
     },

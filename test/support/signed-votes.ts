@@ -177,6 +177,8 @@ export interface Ballot {
   decision?: 'approve' | 'deny';
   scope?: object;
   limits?: { token_ttl: number; max_uses: number };
+  /** The series that it gives. */
+  series?: object;
   reason?: string | null;
   signed?: boolean;
   tampering?: Tampering;
@@ -219,7 +221,7 @@ export function makeReview(
   let last: object = scope;
   const votes = ballots.map(
     ({ voter, decision = 'approve', signed = true, tampering, ...ballot }, at) => {
-      const { limits = { token_ttl: 900, max_uses: 3 }, reason = null } = ballot;
+      const { limits = { token_ttl: 900, max_uses: 3 }, reason = null, series } = ballot;
       const voted = decision === 'deny' ? scope : (ballot.scope ?? proposal);
       const differs = JSON.stringify(voted) !== JSON.stringify(last);
       last = voted;
@@ -236,6 +238,7 @@ export function makeReview(
         resource,
         scope: voted,
         ...limits,
+        ...(series && { series }),
         ...digests,
         reason,
         signed_at: time(at),
@@ -244,6 +247,7 @@ export function makeReview(
         by: voter.id,
         decision,
         ...limits,
+        ...(series && { series }),
         reason,
         via: 'console',
         signed,
@@ -263,10 +267,41 @@ export function makeReview(
           decided_by: deciding?.by ?? null,
           decided_via: 'console',
           decision_reason: deciding?.reason ?? null,
+          ...(deciding?.series && { granted_series: deciding.series }),
           ...(deciding?.decision === 'approve' && {
             token_id: place.permission_request_id.replace('perm', 'token'),
           }),
         };
   const event_type = ending === 'withdrawn' ? 'expire' : (deciding?.decision ?? '');
   return [request, { ...end, event_type, details }] as Any;
+}
+
+/**
+ * The entry of an approval by the series that a review gave.
+ * @param review the entries of {@link makeReview}
+ * @param details what differs from the first permission's details
+ */
+export function makeSeriesApproval(
+  sequence: number,
+  [, given]: Entry[],
+  { given_by, ...details }: { given_by: string[]; [name: string]: unknown },
+): Entry {
+  const { agent_id, permission_request_id: permission_id, details: first } = given as Any;
+  const { action, resource, scope } = first;
+  return {
+    ...makeEntry(sequence),
+    agent_id,
+    event_type: 'approve',
+    details: {
+      action,
+      resource,
+      scope,
+      decided_by: permission_id,
+      decided_via: 'series',
+      decision_reason: null,
+      policy_id: null,
+      series: { permission_id, given_by },
+      ...details,
+    },
+  } as Any;
 }

@@ -46,6 +46,7 @@ const TRIGGERED = [
   'permission_contents',
   'permission_events',
   'reviews',
+  'series',
   'votes',
 ];
 

@@ -9,6 +9,7 @@ import { orderMove, settleMoves } from '../support/moves';
 import { deliverMessage } from '../support/queue';
 import { approve, deny, makeReview, type ReviewScene } from '../support/reviews';
 import { sealLogs } from '../support/seal';
+import { ACT, giveSeries, makeSeriesScene } from '../support/series';
 import { countRows, emptyTables, readTables } from '../support/tables';
 import type { TestWebhook } from '../support/webhooks';
 import {
@@ -213,6 +214,19 @@ it.each([
     decided_by: body.id,
     policy_id: body.id,
   });
+});
+
+it('a request that a series approves is sent as a decision only', async () => {
+  const { world, account, agent, ada } = await makeSeriesScene();
+  const { id: first } = await giveSeries({ world, account, agent, ada });
+  const webhook = await makeWebhook(account, OF_PERMISSIONS);
+  const { id } = await agent.request(ACT);
+  const expected = await bodyOf(account, 'permission.decided', id);
+  await world.deliver();
+  await pass(world, 2, HOUR);
+  expect(world.internet.sentTo(webhook.host).map((received) => received.body)).toEqual([expected]);
+  const data = { status: 'approved', decided_by: first, policy_id: null, series: null };
+  expect(JSON.parse(expected).data).toMatchObject(data);
 });
 
 it('a webhook for some agents gets only events of their permissions', async () => {

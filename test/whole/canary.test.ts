@@ -139,6 +139,14 @@ it('no word that a client sends is in the logs, after successful and after faile
     agent.api_key,
   );
   await call('POST', '/v1/tokens/use', { token: permission.token.value, resource: 'canary:other' });
+  const promised = { ...wish, action: 'bird.sing', reports_outcome: true };
+  const { id: told } = (await call('POST', '/v1/permissions', promised, agent.api_key)).body;
+  await call('POST', `/v1/permissions/${told}/approve`, {});
+  const { body: granted } = await call('GET', `/v1/permissions/${told}`, undefined, agent.api_key);
+  await call('POST', '/v1/tokens/use', { token: granted.token.value });
+  const outcome = `/v1/permissions/${told}/outcome`;
+  for (const status of ['unknown', 'failed', 'canary'])
+    await call('POST', outcome, { status, summary: 'canary' });
   await call('GET', '/v1/audit?action=canary.sing&cursor=canary');
   await call('GET', '/v1/canary?canary=canary');
   await call('GET', '/v1/agents/canary?canary=canary');

@@ -9,6 +9,7 @@ import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { endCredentials } from '../../identity/end-credentials';
 import type { RecordWriter } from '../../ledger/ledger';
+import { checkSeries } from '../../ledger/series-checks';
 import { type Id, idBytes } from '../../lib/typeid';
 import {
   endInvitations,
@@ -83,6 +84,7 @@ export function removeMemberStatements(
     write.update(members).set(columns).where(found),
     ...endCredentials(write, account.number, id),
     endInvitations(write, account.number, { by: id, role: null, now }),
+    checkSeries(write, account.number, now),
     write
       .update(passkeys)
       .set({ removedAt: now })

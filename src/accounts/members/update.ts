@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { members } from '../../db/schema';
@@ -10,6 +10,7 @@ import { choice } from '../../http/fields';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { endCredentials } from '../../identity/end-credentials';
+import { checkSeries } from '../../ledger/series-checks';
 import { lazy } from '../../lib/lazy';
 import {
   endInvitations,
@@ -73,7 +74,7 @@ export async function updateMember(
     name: fields.name,
     role,
     status,
-    ...(!staysInRole && { activeSince: status === 'active' ? now : null }),
+    ...(!staysInRole && { activeSince: status === 'active' ? nextActiveSince(now) : null }),
     updatedAt: now,
   };
   // The member as it was read: the decision depends on its role and status.
@@ -96,10 +97,19 @@ export async function updateMember(
         now,
       }),
       ...(status === 'suspended' ? endCredentials(write, account, member.id) : []),
+      ...(staysInRole ? [] : [checkSeries(write, account, now)]),
     ],
     answer: null,
   });
   return presentMember(requireMember(row && [{ ...row, hasPasskey: member.hasPasskey }]));
+}
+
+/**
+ * Since when a member is active who gets another role or status now: never a time that was that of
+ * an earlier role, so that who gave a series and lost the role never gets it back.
+ */
+function nextActiveSince(now: number) {
+  return sql<number>`max(${now}, coalesce(${members.activeSince}, ${members.updatedAt}) + 1)`;
 }
 
 export const updateMemberRoute = new Hono().put(

@@ -26,6 +26,8 @@ import {
   permissions,
   policies,
   reviews,
+  series,
+  seriesChecks,
   sessions,
   slackLinks,
   storedAnswers,
@@ -167,7 +169,15 @@ const sentDeliveries: DividedTable = {
   isFinal: ({ reservedAt }) => sql`coalesce(completed_at < ${raw(reservedAt - WRITE_DELAY)}, 0)`,
 };
 
-const divided = [events, activityRecords, answers, sentDeliveries];
+const expiredSeries: DividedTable = {
+  table: series,
+  ownRows: ownAccount,
+  key: ['agent', 'live_until', 'permission'],
+  copyAs: { ...account, ...agent },
+  isFinal: ({ reservedAt }) => sql`expires_at < ${raw(reservedAt - WRITE_DELAY)}`,
+};
+
+const divided = [events, expiredSeries, activityRecords, answers, sentDeliveries];
 
 const permissionsOfAll: MovedTable = {
   table: permissions,
@@ -266,6 +276,7 @@ export const LAST_TABLES: readonly MovedTable[] = [
   ...divided.map(
     (table): MovedTable => ({ ...table, only: (moving) => sql`not ${table.isFinal(moving)}` }),
   ),
+  { table: seriesChecks, ownRows: ownAccount, key: ['account'], copyAs: account },
   { table: members, ownRows: ownAccount, key: ['id'], copyAs: account },
   { table: notificationSettings, ownRows: ownAccount, key: ['member'], copyAs: account },
   { table: passkeys, ownRows: ownAccount, key: ['id'], copyAs: account },

@@ -108,6 +108,7 @@ export const ACTIONS: Record<Activity['action'], readonly [did: string, kind?: s
   'account.updated': ['changed the account'],
   'account.stopped': ['stopped the account'],
   'account.resumed': ['resumed the account'],
+  'series.ended': ['ended the series of', 'request'],
   'member.invited': ['invited', 'member'],
   'member.joined': ['joined the account'],
   'member.updated': ['changed', 'member'],

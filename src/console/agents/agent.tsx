@@ -4,6 +4,7 @@ import { notFound } from '../../errors';
 import type { Id } from '../../lib/typeid';
 import { listPermissions } from '../../permissions/list';
 import type { Permission } from '../../permissions/permission';
+import { listLiveSeries } from '../../permissions/series/list-live';
 import { validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -22,6 +23,7 @@ import {
 } from '../parts/inline';
 import { RequestRow } from '../parts/request';
 import { onOrOff } from '../parts/words';
+import { LiveSeriesList } from '../series/live-series';
 import type { PreloadedContext } from '../session/access';
 import { loadOwners } from './fields';
 import { Manage, type RefusedAgentForm } from './manage';
@@ -57,11 +59,12 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
   });
   const { scopes } = context.principal;
   const mayChange = scopes.includes('agents:write');
-  const [statistics, names, recent, owners] = await Promise.all([
+  const [statistics, names, recent, series, owners] = await Promise.all([
     getAgentStatistics(context, { id, period }),
     loadNames(context, ['people']),
     scopes.includes('permissions:read') &&
       listPermissions(context, { agent_id: id, limit: RECENT }),
+    scopes.includes('permissions:read') && listLiveSeries(context, { agent: id }),
     mayChange && loadOwners(context),
   ]);
   return sendPage(c, {
@@ -84,6 +87,7 @@ export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Pr
         </section>
         <div class={mayChange ? 'agent' : 'part'}>
           <div class="about">
+            {series && <LiveSeriesList series={series} page={`/console/agents/${id}`} />}
             <Statistics id={id} statistics={statistics} />
             {recent && <RecentRequests agent={id} permissions={recent.data} />}
           </div>

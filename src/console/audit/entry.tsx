@@ -3,11 +3,13 @@ import { type AuditEntry, detailsOf } from '../../audit/entry';
 import { requireEntry } from '../../audit/get';
 import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
 import { listAuditEntries } from '../../audit/list';
+import { duration } from '../../lib/duration';
+import { SECOND } from '../../lib/time';
 import { limitTexts } from '../../permissions/limit-texts';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ForPrograms, LinkButton, Section } from '../parts/blocks';
-import { Badge, Code, JsonText, Named, Time, Written } from '../parts/inline';
+import { Badge, Code, JsonText, joinElements, Named, Time, Written } from '../parts/inline';
 import { Story } from '../permission/story';
 import { Gap } from './entry-list';
 import { auditAddress } from './filters';
@@ -159,6 +161,15 @@ function EntryForPrograms({ entry }: { entry: AuditEntry }) {
   );
 }
 
+/** How a decision came, in words. */
+const WAYS = {
+  api: 'the API',
+  console: 'the console',
+  slack: 'Slack',
+  policy: 'the policy',
+  series: 'a series',
+};
+
 /** The contents of an entry as names and values, without those that do not apply. */
 function DetailsTable({ entry }: { entry: AuditEntry }) {
   const { agent_id, event_type, ip_address, user_agent } = entry;
@@ -173,9 +184,14 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
       event_type === 'revoke' ? 'Revoked by' : 'Decided by',
       <Decider id={decided_by} />,
     ],
-    details.decided_via && [
-      'By way of',
-      details.decided_via === 'api' ? 'the API' : `the ${details.decided_via}`,
+    details.decided_via && ['By way of', WAYS[details.decided_via]],
+    details.series && [
+      'Series given by',
+      joinElements(details.series.given_by.map((id) => <Named id={id} />)),
+    ],
+    details.granted_series && [
+      'Series that it gave',
+      `${details.granted_series.requests} requests in ${duration(details.granted_series.expires_in * SECOND)}`,
     ],
     decision_reason && ['Reason', <Written text={decision_reason} />],
     details.policy_id && ['Policy that decided', <Named id={details.policy_id} />],

@@ -43,10 +43,12 @@ function authorOf(decidedBy: string | null | undefined): Child {
 }
 
 /**
- * Who decided: a person, a policy, the agent itself, or a token of the account.
+ * Who decided: a person, a policy, a series that people gave, the agent itself, or a token of the
+ * account.
  * @param props.isShort whether a long name is shortened
  */
 export function Decider({ id, isShort = false }: { id: string; isShort?: boolean }) {
+  if (id.startsWith('perm_')) return <span title={id}>A series</span>;
   const name = <Named id={id} isShort={isShort} />;
   return id.startsWith('policy_') ? <>Policy “{name}”</> : name;
 }

@@ -29,6 +29,8 @@ export interface VoteEntry {
     policy_id?: string | null;
     /** In the entry of a request that a review policy routed. */
     review?: { approvals: number; passkey: boolean };
+    /** In the entry of an approval that gave a series. */
+    granted_series?: Json;
     votes?: Vote[];
   };
 }
@@ -175,11 +177,18 @@ function voteAt({ details }: VoteEntry, index: number): Vote {
  */
 function contradictions({ event_type, details }: VoteEntry, index: number, statement: JsonObject) {
   if (event_type === 'expire' || index < (details.votes ?? []).length - 1) return [];
-  const { scope, decided_by, decision_reason } = details;
+  const { scope, decided_by, decision_reason, granted_series = null } = details;
   const { decision, scope: voted = null, member_id = null, reason = null } = statement;
+  const { series = null } = statement;
   return findDifferences(
-    { event_type, scope, decided_by, decision_reason },
-    { event_type: decision ?? null, scope: voted, decided_by: member_id, decision_reason: reason },
+    { event_type, scope, decided_by, decision_reason, granted_series },
+    {
+      event_type: decision ?? null,
+      scope: voted,
+      decided_by: member_id,
+      decision_reason: reason,
+      granted_series: series,
+    },
   );
 }
 

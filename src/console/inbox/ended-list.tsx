@@ -1,7 +1,7 @@
 import { shorten } from '../../lib/text';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { Named, Time, Written } from '../parts/inline';
-import { MAX_IN_LIST, RequestRow } from '../parts/request';
+import { ByWhom, MAX_IN_LIST, RequestRow } from '../parts/request';
 import { OutcomeBadge } from '../permission/outcome';
 
 /** Requests that have ended. */
@@ -42,7 +42,7 @@ function End({ permission }: { permission: Permission }) {
   const endedAt = isWithdrawn(permission) ? updated_at : expires_at;
   return (
     <>
-      {by && ['by ', policy_id && 'the policy “', <Named id={by} />, policy_id && '”', ', ']}
+      {by && ['by ', policy_id && 'the policy “', <ByWhom id={by} />, policy_id && '”', ', ']}
       <Time at={decided_at ?? endedAt} />
     </>
   );

@@ -8,6 +8,7 @@ import {
   type WaitsFor,
 } from '../../permissions/list-waiting';
 import { PermissionStatus } from '../../permissions/permission';
+import { listLiveSeries } from '../../permissions/series/list-live';
 import type { Refusal } from '../frame/form';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
@@ -16,6 +17,7 @@ import { usePage } from '../frame/page-context';
 import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { Form, ListFilter, TextField } from '../parts/form';
 import { LivePart } from '../parts/live';
+import { LiveSeriesList } from '../series/live-series';
 import { type ConsoleContext, requireScopes } from '../session/access';
 import { DenyBar } from './deny-bar';
 import { EndedList, UnknownList } from './ended-list';
@@ -110,9 +112,11 @@ export async function showWaiting(
   const mayDecide = context.principal.scopes.includes('permissions:decide');
   const view = mayDecide && address.searchParams.get('for') === 'others' ? 'others' : 'pending';
   const waitsFor = mayDecide ? WAITS_FOR[view] : undefined;
-  const [page, names] = await Promise.all([
+  const isPart = address.searchParams.get('part') === 'list';
+  const [page, names, series] = await Promise.all([
     listWaiting(context, { limit: PAGE_SIZE, ...filters, order, waitsFor }),
     loadNames(context, ['people', 'agents', 'policies']),
+    isPart ? null : listLiveSeries(context),
   ]);
   const checked = refused?.checked ?? [];
   const isFirst = filters.cursor === undefined;
@@ -144,14 +148,17 @@ export async function showWaiting(
       <NextPage page={page} address={ofPage} label="Next requests" />
     </LivePart>
   );
-  if (address.searchParams.get('part') === 'list') return sendPart(c, list, names);
+  if (isPart) return sendPart(c, list, names);
   return sendInbox(c, view, address, {
     title,
     names,
     list,
     status: refused?.refusal.status,
-    more: mayDecide && (
-      <DenyBar from={ofPage.pathname + ofPage.search} refusal={refused?.refusal} />
+    more: (
+      <>
+        {mayDecide && <DenyBar from={ofPage.pathname + ofPage.search} refusal={refused?.refusal} />}
+        {series && <LiveSeriesList series={series} page="/console" namesAgents />}
+      </>
     ),
   });
 }

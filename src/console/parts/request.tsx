@@ -4,7 +4,7 @@ import { shorten } from '../../lib/text';
 import { limitTexts } from '../../permissions/limit-texts';
 import { shortPathLabel } from '../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
-import { Badge, Code, joinElements, Written } from './inline';
+import { Badge, Code, joinElements, Named, Written } from './inline';
 
 /**
  * Maximum number of characters of a text in a list: one request may not push the others out of
@@ -58,6 +58,19 @@ export function LimitsLine({ scope }: { scope: JsonObject }) {
 export function StateBadge({ request }: { request: Permission }) {
   const { status } = request;
   return <Badge state={status} label={isWithdrawn(request) ? 'withdrawn' : status} />;
+}
+
+/**
+ * Who decided, by the id: a member, a policy or a token of the account. For an approval by a series,
+ * a link to the first request, whose approval gave it.
+ */
+export function ByWhom({ id, isShort = false }: { id: string; isShort?: boolean }) {
+  if (!id.startsWith('perm_')) return <Named id={id} isShort={isShort} />;
+  return (
+    <>
+      a series (<a href={`/console/permissions/${id}`}>its first request</a>)
+    </>
+  );
 }
 
 interface RequestRowProps {

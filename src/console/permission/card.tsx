@@ -98,7 +98,7 @@ export async function sendCard(
   const { principal, reader, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
-  const { input, preview } = presentContents(row);
+  const { input, preview, series_usage } = presentContents(row);
   const known = row.input === null ? undefined : input;
   const { action, resource, agent_id } = permission;
 
@@ -186,7 +186,11 @@ export async function sendCard(
               />
             )}
             {!isPending && (
-              <Ending permission={permission} refusal={refused?.refusal} next={next || undefined} />
+              <Ending
+                permission={{ ...permission, ...(series_usage && { series_usage }) }}
+                refusal={refused?.refusal}
+                next={next || undefined}
+              />
             )}
             {permission.outcome && <OutcomeSection outcome={permission.outcome} />}
             {maySeePolicies && (

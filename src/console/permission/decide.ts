@@ -20,6 +20,7 @@ import {
 import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
+import { readSeries } from '../series/series-fields';
 import type { PreloadedContext } from '../session/access';
 import { sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
@@ -122,7 +123,7 @@ function readDecision(form: Form, row: ReviewedPermission) {
   const isApproval = kind === 'approve';
   if (isApproval) requireSameProposal(form, row);
   const proposal = row.review?.proposal ?? row;
-  const limits = isApproval ? readLimits(form, proposal) : {};
+  const limits = isApproval ? { ...readLimits(form, proposal), ...readSeries(form, row) } : {};
   const faults = isApproval ? findLimitFaults(form, proposal.scope) : [];
   const { reason, assertion, signed_at, ...narrowed } = validate(
     isApproval ? Approval() : Denial(),

@@ -10,6 +10,7 @@ import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { RefusalProvider, TextField } from '../parts/form';
 import { Written } from '../parts/inline';
+import { SeriesFields } from '../series/series-fields';
 import { hasNarrowedScope, LimitsFields } from './limits-fields';
 
 const REASONS = [
@@ -79,6 +80,14 @@ export function DecisionForm({
         </button>
         <RefusalProvider value={refusal}>
           {mayApprove && <LimitsFields row={row} typed={typed} />}
+          {mayApprove && (
+            <SeriesFields
+              row={row}
+              principal={principal}
+              further={furtherApprovals(row)}
+              typed={typed}
+            />
+          )}
           <TextField
             label="Reason"
             name="reason"
@@ -188,10 +197,8 @@ function Panel({ refusal, children }: { refusal: Refusal | undefined; children: 
 
 /** Says what the agent may do after an approval, or that more people have to approve. */
 function ApprovalEffect({ row }: { row: ReviewedPermission }) {
-  const { review } = row;
-  const { tokenTtl, maxUses } = review?.proposal ?? row;
-  const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
-  const further = (review?.rule.approvals ?? 1) - approvals - 1;
+  const { tokenTtl, maxUses } = row.review?.proposal ?? row;
+  const further = furtherApprovals(row);
   const isNarrowed = tokenTtl !== row.tokenTtl || maxUses !== row.maxUses || hasNarrowedScope(row);
   return (
     <div class="part">
@@ -208,6 +215,12 @@ function ApprovalEffect({ row }: { row: ReviewedPermission }) {
       )}
     </div>
   );
+}
+
+/** How many approvals a request needs after the next one. */
+function furtherApprovals({ review }: ReviewedPermission): number {
+  const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
+  return (review?.rule.approvals ?? 1) - approvals - 1;
 }
 
 function moreApprovals(count: number): string {

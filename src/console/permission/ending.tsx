@@ -3,8 +3,9 @@ import { isWithdrawn, type Permission } from '../../permissions/permission';
 import type { Refusal } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
-import { Named, Time, Written } from '../parts/inline';
-import { RequestTitle } from '../parts/request';
+import { Time, Written } from '../parts/inline';
+import { ByWhom, RequestTitle } from '../parts/request';
+import { GivenSeries } from '../series/live-series';
 
 interface EndingProps {
   permission: Permission;
@@ -32,6 +33,8 @@ export function Ending({ permission, refusal, next }: EndingProps) {
     token,
     expires_at,
     updated_at,
+    granted_series,
+    series_usage,
   } = permission;
   const by = policy_id ?? decided_by;
   return (
@@ -60,7 +63,7 @@ export function Ending({ permission, refusal, next }: EndingProps) {
         <p>
           By {policy_id && 'the policy '}
           <strong>
-            <Named id={by} />
+            <ByWhom id={by} />
           </strong>
           , <Time at={decided_at} />
         </p>
@@ -69,6 +72,9 @@ export function Ending({ permission, refusal, next }: EndingProps) {
         <p class="written">
           “<Written text={decision_reason} />”
         </p>
+      )}
+      {granted_series && series_usage && (
+        <GivenSeries id={permission.id} granted={granted_series} usage={series_usage} />
       )}
       {token && (
         <p class="soft">

@@ -1,8 +1,8 @@
 import type { Child } from 'hono/jsx';
 import type { Permission } from '../../permissions/permission';
 import { Section } from '../parts/blocks';
-import { Named, Time } from '../parts/inline';
-import { LimitsLine, RequestTitle, StateBadge } from '../parts/request';
+import { Time } from '../parts/inline';
+import { ByWhom, LimitsLine, RequestTitle, StateBadge } from '../parts/request';
 import { StackingTable } from '../parts/stacking-table';
 
 const COLUMNS = [
@@ -42,7 +42,7 @@ function cellsOf(permission: Permission): Child[] {
     </a>,
     Object.keys(limits).length > 0 && <LimitsLine scope={limits} />,
     <StateBadge request={permission} />,
-    by && <Named id={by} isShort />,
+    by && <ByWhom id={by} isShort />,
     <Time at={created_at} />,
   ];
 }

@@ -2,7 +2,8 @@ import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
 import type { Id } from '../../lib/typeid';
 import { Section } from '../parts/blocks';
-import { Named, Time, Written } from '../parts/inline';
+import { joinElements, Named, Time, Written } from '../parts/inline';
+import { ByWhom } from '../parts/request';
 
 const EVENTS: Record<AuditEntry['event_type'], string> = {
   request: 'The agent asked',
@@ -47,7 +48,7 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
 /** An entry, after the votes that it has. */
 function Step({ entry, isCurrent }: { entry: AuditEntry; isCurrent: boolean }) {
   const { id, sequence, created_at } = entry;
-  const { votes, decided_by, decision_reason } = detailsOf(entry);
+  const { votes, decided_by, decision_reason, series } = detailsOf(entry);
   return (
     <>
       {votes?.map((vote) => (
@@ -64,7 +65,7 @@ function Step({ entry, isCurrent }: { entry: AuditEntry; isCurrent: boolean }) {
         <Time at={created_at} toSeconds />
         <span>
           {eventText(entry)}
-          {decided_by !== null && [' by ', <By id={decided_by} />]}
+          {decided_by !== null && [' by ', <By id={decided_by} givers={series?.given_by} />]}
           {!votes && reasonText(decision_reason)} {isCurrent && `(this entry, #${sequence})`}
           {!isCurrent && (
             <>
@@ -83,8 +84,23 @@ function eventText(entry: AuditEntry): string {
   return EVENTS[entry.event_type];
 }
 
-function By({ id }: { id: string }) {
-  const name = <Named id={id} />;
+/** Who decided; for an approval by a series, also who gave that. */
+function By({ id, givers = [] }: { id: string; givers: readonly string[] | undefined }) {
+  const name = <ByWhom id={id} />;
+  if (givers.length > 0)
+    return (
+      <>
+        {[
+          name,
+          ', which ',
+          joinElements(
+            givers.map((giver) => <Named id={giver} />),
+            ' and ',
+          ),
+          ' gave',
+        ]}
+      </>
+    );
   if (!id.startsWith('policy_')) return name;
   return <>the policy “{name}”</>;
 }

@@ -53,7 +53,7 @@ export function Votes({
       )}
       {votes.length > 0 && (
         <ul class="lines">
-          {votes.map(({ by, name, decision, reason, signed, at, via }) => (
+          {votes.map(({ by, name, decision, series, reason, signed, at, via }) => (
             <li>
               <span>
                 <strong>
@@ -64,6 +64,7 @@ export function Votes({
                 {signed && [' ', <span class="badge neutral">signed with a passkey</span>]}
                 <small>
                   <Time at={at} />, {WAYS[via]}
+                  {series && `, gives a series of ${series.requests} requests`}
                   {reason && [': “', <Written text={reason} />, '”']}
                 </small>
               </span>

@@ -275,6 +275,7 @@ export interface components {
        * @default 1
        */
       max_uses?: number;
+      series?: components['schemas']['SeriesInput'];
       /**
        * @description The arguments of the act: any JSON value of at most 16 KiB. A person sees it before deciding.
        * @example {
@@ -296,6 +297,27 @@ export interface components {
        * @default false
        */
       reports_outcome?: boolean;
+    };
+    /**
+     * @description A run of like acts: requests of the same agent for the same action, resource and scope. Nobody sees the arguments of the later ones before they are approved.
+     * @example {
+     *       "requests": 20,
+     *       "expires_in": 3600,
+     *       "varies": [
+     *         "max_amount"
+     *       ]
+     *     }
+     */
+    SeriesInput: {
+      /** @description The number of requests, the first one included. */
+      requests: number;
+      /** @description Seconds after the approval in which it approves requests. */
+      expires_in: number;
+      /**
+       * @description Keys of `scope` whose values may be lower or narrower than those of the first permission. All others have to be equal.
+       * @default []
+       */
+      varies?: string[];
     };
     /**
      * @description What a person reads before deciding: plain text in the agent's own words. At most 16 KiB of compact JSON.
@@ -355,6 +377,7 @@ export interface components {
       token_ttl?: number;
       /** @description The greatest number of uses of the token. */
       max_uses?: number;
+      series?: components['schemas']['SeriesInput'];
       /** @description The signature of the statement by a passkey of the member who decides. */
       assertion?: components['schemas']['AuthenticationResponse'];
       /**
@@ -419,6 +442,7 @@ export interface components {
       token_ttl?: number;
       /** @description The greatest number of uses of the token. */
       max_uses?: number;
+      series?: components['schemas']['SeriesInput'];
     };
     /**
      * @example {
@@ -797,7 +821,8 @@ export interface components {
       | 'notifications.updated'
       | 'passkey.counter_went_back'
       | 'account.stopped'
-      | 'account.resumed';
+      | 'account.resumed'
+      | 'series.ended';
     /**
      * @example {
      *       "shard": "00",
@@ -1810,6 +1835,8 @@ export interface components {
      *       "input_digest": null,
      *       "preview_digest": "sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM",
      *       "external_id": null,
+     *       "series": null,
+     *       "granted_series": null,
      *       "review": null,
      *       "outcome": null
      *     }
@@ -1832,7 +1859,7 @@ export interface components {
       /** @description Why the agent asks. */
       reason: string | null;
       status: components['schemas']['PermissionStatus'];
-      /** @description Id of the member or policy that decided, or of the account for its own user tokens; null if nobody did. */
+      /** @description Id of the member or policy that decided, of the account for its own user tokens, or of the first permission of the series that approved it; null if nobody did. */
       decided_by: string | null;
       decided_at: string | null;
       decision_reason: string | null;
@@ -1864,6 +1891,10 @@ export interface components {
       preview_digest: string | null;
       /** @description The agent's own name for the request. */
       external_id: string | null;
+      /** @description The run of like acts that the agent asked for. */
+      series: components['schemas']['Series'] | null;
+      /** @description The series that the approval gave: it approves the next requests that are like this one. */
+      granted_series: components['schemas']['Series'] | null;
       /** @description How it is reviewed; null if no review policy applied: then one approval is enough. */
       review: components['schemas']['Review'] | null;
       /** @description Null before the use, and if the request did not say `reports_outcome`. */
@@ -1872,6 +1903,8 @@ export interface components {
       input?: unknown;
       /** @description What the agent wrote for the person who decides. Present as `input` is. */
       preview?: components['schemas']['Preview'] | null;
+      /** @description How far the given series is; absent if none was given. Only in the answers that create or get one permission. */
+      series_usage?: components['schemas']['SeriesUsage'];
     };
     /** @description The token of an approved permission. */
     TokenSummary: {
@@ -1890,6 +1923,23 @@ export interface components {
     };
     /** @enum {string} */
     TokenStatus: 'active' | 'used' | 'expired' | 'revoked';
+    /**
+     * @example {
+     *       "requests": 20,
+     *       "expires_in": 3600,
+     *       "varies": [
+     *         "max_amount"
+     *       ]
+     *     }
+     */
+    Series: {
+      /** @description The number of requests, the first one included. */
+      requests: number;
+      /** @description Seconds after the approval in which it approves requests. */
+      expires_in: number;
+      /** @description Keys of `scope` whose values may be lower or narrower. */
+      varies: string[];
+    };
     /**
      * @description How a review policy has the permission decided. To agents, only `approvals_required`, `escalates_at` and `short_of_reviewers` are shown.
      * @example {
@@ -1932,6 +1982,8 @@ export interface components {
         };
         token_ttl: number;
         max_uses: number;
+        /** @description Absent if the agent asked for none. */
+        series?: components['schemas']['Series'] | null;
       };
       escalated_at?: string | null;
       votes?: components['schemas']['ReviewVote'][];
@@ -1948,6 +2000,8 @@ export interface components {
       };
       token_ttl: number;
       max_uses: number;
+      /** @description The series that it gives. */
+      series?: components['schemas']['Series'];
       reason: string | null;
       /** @enum {string} */
       via: 'api' | 'console' | 'slack';
@@ -1971,6 +2025,24 @@ export interface components {
     };
     /** @enum {string} */
     OutcomeStatus: 'awaited' | 'unknown' | 'succeeded' | 'failed';
+    /**
+     * @example {
+     *       "requests": 3,
+     *       "expires_at": "2026-01-31T12:15:00.000Z",
+     *       "ended_at": null
+     *     }
+     */
+    SeriesUsage: {
+      /** @description The requests that it has approved, the first one included. */
+      requests: number;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+      /** @description When it ended, by its time, its number or otherwise; null while it is live. */
+      ended_at: string | null;
+    };
     /**
      * @example {
      *       "statement": {
@@ -2030,6 +2102,7 @@ export interface components {
         };
         token_ttl: number;
         max_uses: number;
+        series?: components['schemas']['Series'];
         input_digest: string | null;
         preview_digest: string | null;
         reason: string | null;
@@ -2513,13 +2586,13 @@ export interface components {
       scope: {
         [key: string]: unknown;
       } | null;
-      /** @description Id of the member, policy or agent that decided or revoked; of the account for its own user tokens. */
+      /** @description Id of the member, policy or agent that decided or revoked; of the account for its own user tokens; of the first permission for an approval by a series. */
       decided_by: string | null;
       /**
        * @description How the decision came; present in entries of approvals, denials and revocations.
        * @enum {string}
        */
-      decided_via?: 'api' | 'console' | 'slack' | 'policy';
+      decided_via?: 'api' | 'console' | 'slack' | 'policy' | 'series';
       decision_reason: string | null;
       /** @description The policy that decided; null if none did. */
       policy_id: string | null;
@@ -2541,17 +2614,19 @@ export interface components {
       review?: components['schemas']['ReviewRule'];
       /** @description The votes of the review, the oldest first; also the decision itself if it is signed. */
       votes?: components['schemas']['EntryVote'][];
-      /** @description The series that approved the request: the first permission of it, and the members who gave it. */
-      series?: {
-        /** @example perm_01m7x1m1tre75vaz5yvpbmvt6m */
-        permission_id: string;
-        given_by: string[];
-      };
       /**
        * @description The policy that sent the request to reviewers; in its entry and in that of its end.
        * @example policy_01m7x1m1tre75vaz5yvpbmvt6m
        */
       review_policy_id?: string;
+      /** @description The series that the approval gave; absent if it gave none. */
+      granted_series?: components['schemas']['Series'];
+      /** @description In the entry of an approval by a series: its first permission, and the members who gave it. */
+      series?: {
+        /** @example perm_01m7x1m1tre75vaz5yvpbmvt6m */
+        permission_id: string;
+        given_by: string[];
+      };
     };
     /** @description A vote in a review. */
     EntryVote: {
@@ -2565,6 +2640,8 @@ export interface components {
       };
       token_ttl: number;
       max_uses: number;
+      /** @description The series that the vote gives. */
+      series?: components['schemas']['Series'];
       reason: string | null;
       /** @enum {string} */
       via: 'api' | 'console' | 'slack';
@@ -3890,6 +3967,7 @@ export type AgentCreation = components['schemas']['AgentCreation'];
 export type AgentUpdate = components['schemas']['AgentUpdate'];
 export type KeyRotation = components['schemas']['KeyRotation'];
 export type PermissionRequest = components['schemas']['PermissionRequest'];
+export type SeriesInput = components['schemas']['SeriesInput'];
 export type Preview = components['schemas']['Preview'];
 export type PermissionStatus = components['schemas']['PermissionStatus'];
 export type Approval = components['schemas']['Approval'];
@@ -3944,10 +4022,12 @@ export type AgentStatistics = components['schemas']['AgentStatistics'];
 export type Permission = components['schemas']['Permission'];
 export type TokenSummary = components['schemas']['TokenSummary'];
 export type TokenStatus = components['schemas']['TokenStatus'];
+export type Series = components['schemas']['Series'];
 export type Review = components['schemas']['Review'];
 export type ReviewVote = components['schemas']['ReviewVote'];
 export type Outcome = components['schemas']['Outcome'];
 export type OutcomeStatus = components['schemas']['OutcomeStatus'];
+export type SeriesUsage = components['schemas']['SeriesUsage'];
 export type Statement = components['schemas']['Statement'];
 export type UsedToken = components['schemas']['UsedToken'];
 export type Revocation = components['schemas']['Revocation'];

@@ -621,6 +621,17 @@ export abstract class Operations {
   }
 
   /**
+   * End a series.
+   *
+   * The series that the approval of this permission gave approves nothing from then on. What it has approved stays approved.
+   *
+   * `DELETE /v1/permissions/{id}/series`, by a user token with `permissions:decide`.
+   */
+  endSeries(id: string, options?: CallOptions): Promise<void> {
+    return this.empty({ method: 'DELETE', path: path`/v1/permissions/${id}/series`, ...options });
+  }
+
+  /**
    * Report the outcome of the act.
    *
    * Says what happened after the use: for the agent, the member or the account that took it. It is the word of the program, so it is not in the audit log. The same report again is 200; another one is refused, except after `unknown`. It also works while the account is stopped.

@@ -1,6 +1,7 @@
 import { type AssertionFault, findAssertionFault, readAssertion } from './core/assertion.ts';
 import { entryFault, type Fault, formatCount, type Report } from './core/findings.ts';
 import { isJsonObject, type JsonObject } from './core/json.ts';
+import { SeriesChecker, WrongSeries } from './core/series.ts';
 import {
   checkReview,
   checkVotes,
@@ -45,6 +46,7 @@ export class VoteChecker {
   /** The first wrong vote. */
   fault: Fault | null = null;
   private readonly passkeys: PinnedPasskeys | null;
+  private readonly series = new SeriesChecker();
   /** The requests whose end has not come yet. */
   private readonly requests = new Map<unknown, RequestedPermission>();
   private signed = 0;
@@ -94,6 +96,7 @@ export class VoteChecker {
       const place = { sequence, id, entry };
       if (error instanceof WrongVote) this.fault = describeWrongVote(error, place);
       else if (error instanceof MissingVotes) this.fault = describeMissingVotes(error, place);
+      else if (error instanceof WrongSeries) this.fault = describeWrongSeries(error, place);
       else throw error;
     }
   }
@@ -103,11 +106,14 @@ export class VoteChecker {
     details: JsonObject,
     request: RequestedPermission | null,
   ): Promise<void> {
+    if (entry.event_type === 'approve') this.series.take(entry, details);
     const settlement = readSettlement(entry);
-    const isByPeople = entry.event_type === 'approve' && typeof details.policy_id !== 'string';
+    const isByPerson = typeof details.policy_id !== 'string' && details.decided_via !== 'series';
+    const isByPeople = entry.event_type === 'approve' && isByPerson;
     if (!settlement) {
-      if (isByPeople) this.checkReview([], request);
-      if (entry.event_type !== 'expire' && typeof details.policy_id !== 'string') this.unsigned++;
+      if (entry.event_type === 'approve' && typeof details.policy_id !== 'string')
+        this.checkReview([], request);
+      if (entry.event_type !== 'expire' && isByPerson) this.unsigned++;
       return;
     }
     const scopes = resolveScopes(settlement, request);
@@ -198,6 +204,7 @@ export class VoteChecker {
       const isEntryWrong = report.faults[0]?.sequence !== undefined;
       report.faults.splice(isEntryWrong ? 1 : 0, 0, this.fault);
     }
+    this.addSeries(report);
     if (this.unsigned > 0) {
       report.limits.push(
         `Who made ${formatCount(this.unsigned, 'decision')} without a signature: only the service says so.`,
@@ -227,6 +234,20 @@ export class VoteChecker {
     if (count > 0) {
       report.unchecked.push(
         `What was signed with ${formatVotes(count)}: the entry does not have all of it, and the entry of the request is not in the file. The first is ${first}.`,
+      );
+    }
+  }
+
+  private addSeries(report: Report): void {
+    const { within, unknown } = this.series.counts;
+    if (within > 0) {
+      report.proven.push(
+        `${formatCount(within, 'approval')} by a series ${within === 1 ? 'is' : 'are'} within what the entry that gave it allows. Nobody saw the arguments of these acts first.`,
+      );
+    }
+    if (unknown > 0) {
+      report.limits.push(
+        `Whether people gave the series of ${formatCount(unknown, 'approval')}: the entry that gave it is not in the file.`,
       );
     }
   }
@@ -278,6 +299,18 @@ function describeMissingVotes(
 ): Fault {
   const permission = String(entry.permission_request_id);
   return entryFault('vote', `lacks votes on ${permission}: ${message}`, {
+    sequence,
+    id,
+    evidence: { permission },
+  });
+}
+
+function describeWrongSeries(
+  { message }: WrongSeries,
+  { sequence, id, entry }: PlacedEntry,
+): Fault {
+  const permission = String(entry.permission_request_id);
+  return entryFault('series', `has a wrong approval by a series, of ${permission}: ${message}`, {
     sequence,
     id,
     evidence: { permission },

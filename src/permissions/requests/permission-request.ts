@@ -4,6 +4,7 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import { actFields, type describeAct } from '../contents';
 import type { EntrySubject } from '../draft-entry';
 import { permissionFields } from '../permission-fields';
+import { SeriesInput } from '../series/terms';
 
 export const PermissionRequest = lazy(() => {
   const { scope, reason, expires_in, token_ttl, max_uses, ...target } = permissionFields();
@@ -16,6 +17,7 @@ export const PermissionRequest = lazy(() => {
       expires_in: expires_in.default(3_600),
       token_ttl: token_ttl.default(900),
       max_uses: max_uses.default(1),
+      series: SeriesInput().optional(),
       input: input.optional(),
       input_digest: input_digest.optional(),
       preview: preview.optional(),

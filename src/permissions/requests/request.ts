@@ -8,8 +8,8 @@ import { body, noQuery, readJson, readObject } from '../../http/input';
 import { answer, answerExisting, created, operation } from '../../http/operation';
 import { CredentialEnded } from '../../ledger/authority';
 import { requireNotStopped } from '../../ledger/stop';
-import { equalJson } from '../../lib/json';
-import { assertLoaded, type PolicyRow, selectActivePolicies } from '../../policies/policy';
+import { equalJson, type JsonObject } from '../../lib/json';
+import { assertLoaded, selectActivePolicies } from '../../policies/policy';
 import {
   describeAct,
   EXTERNAL_ID,
@@ -18,19 +18,20 @@ import {
   presentContents,
 } from '../contents';
 import { Permission, presentPermission } from '../permission';
+import { selectLiveSeries } from '../series/series';
+import { requireSeriesFits } from '../series/terms';
 import { signActiveTokens } from '../tokens/sign-active-tokens';
 import { PendingQuotaFull } from './pending-quota';
 import { type DraftRequest, PermissionRequest, type RequestInput } from './permission-request';
 import { RulingOutdated } from './ruling';
 import { storeRequest } from './store';
-import { weighRequest, weighWithoutApprovals } from './weigh';
+import { type Rules, weighRequest, weighWithoutApprovals } from './weigh';
 
 /** How many races a request may lose before people decide it. */
 const MAX_RACES = 3;
 
 /** What is loaded for a request in the round trip of its authentication. */
-interface Loaded {
-  policies: PolicyRow[];
+interface Loaded extends Rules {
   /** The permission that the agent requested under the same external id before. */
   existing: PermissionWithContents | undefined;
 }
@@ -42,14 +43,15 @@ interface RequestPermissionContext extends AgentContext {
 
 /**
  * Creates a permission. If an active policy applies, it decides at once, and an approved permission
- * is returned with its token. Otherwise the permission waits until it expires: for reviewers if a
+ * is returned with its token. Otherwise a live series that covers it approves it, or it waits until it
+ * expires: for reviewers if a
  * review policy applies, else for any person who may decide.
  *
  * If the agent has already sent the same request under the same external id, returns that
  * permission as it is now, and writes nothing. If several such requests come at the same time, one
  * creates the permission and the others return it.
  *
- * If the policy that approves it is changed, or its budget is used up, before the approval is
+ * If the policy or the series that approves it is changed, or is used up, before the approval is
  * stored, weighs the request again. After three such races people decide.
  * @throws Problem `invalid_request`, `account_stopped`; `conflict` if the agent or the account has
  *   the maximum number of pending requests, or the log is full; `external_id_conflict` if another request of the agent
@@ -57,11 +59,12 @@ interface RequestPermissionContext extends AgentContext {
  */
 export async function requestPermission(
   context: RequestPermissionContext,
-  { policies, existing, ...input }: Loaded & RequestInput,
+  { policies, liveSeries, existing, ...input }: Loaded & RequestInput,
 ): Promise<{ permission: Permission; isNew: boolean }> {
   const { principal, runtime, reload } = context;
   const { account, agent } = principal;
   const { action, resource } = input;
+  requireSeriesFits(input);
   const act = await describeAct(input);
   checkPromise(input);
   const id = newId(runtime, 'perm');
@@ -69,10 +72,10 @@ export async function requestPermission(
   const draft = { subject, input, act };
   requireNotStopped(account);
   if (existing) return await showExisting(context, draft, existing);
-  let policiesNow = policies;
+  let rules: Rules = { policies, liveSeries };
   for (let races = 0; ; races++) {
     const weigh = races < MAX_RACES ? weighRequest : weighWithoutApprovals;
-    const ruling = await weigh(context, draft, policiesNow);
+    const ruling = await weigh(context, draft, rules);
     try {
       return { permission: await storeRequest(context, draft, ruling), isNew: true };
     } catch (error) {
@@ -82,7 +85,7 @@ export async function requestPermission(
       requireNotStopped(account);
       if (loaded.existing) return await showExisting(context, draft, loaded.existing);
       if (!isOutdated) throw isExternalIdTaken(error) ? unavailable() : error;
-      policiesNow = loaded.policies;
+      rules = loaded;
     }
   }
 }
@@ -141,27 +144,27 @@ async function showExisting(
   return { permission, isNew: false };
 }
 
-/**
- * Preloads the active policies, and the agent's permission that already has the external id of the
- * request.
- */
+/** Preloads what {@link selectForRequest} selects for the body of the request. */
 async function preloadRequest(c: RequestContext, _: Reader, account: SQL<number>, agentId: SQL) {
-  const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
-  return selectForRequest({ account, agentId, externalId }, c.var.runtime.now());
+  const body = (await readObject(c, readJson)) ?? {};
+  return selectForRequest({ account, agentId, body }, c.var.runtime.now());
 }
 
 /**
- * Makes the queries that a request needs: the active policies, and the agent's permission that
- * already has the external id of the request.
+ * Makes the queries that a request needs: the active policies, the agent's live series, and its
+ * permission that already has the external id of the request.
  */
 export function selectForRequest(
-  { account, agentId, externalId }: { account: SQL<number>; agentId: SQL; externalId: unknown },
+  { account, agentId, body }: { account: SQL<number>; agentId: SQL; body: JsonObject },
   now: number,
 ) {
-  const policies = selectActivePolicies(account);
-  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId))
-    return { policies, existing: null };
-  return { policies, existing: findByExternalId({ account, agentId, externalId }, now) };
+  const { external_id: externalId, action, resource } = body;
+  const isNamed = typeof externalId === 'string' && EXTERNAL_ID.test(externalId);
+  return {
+    policies: selectActivePolicies(account),
+    liveSeries: selectLiveSeries({ account, agentId, action, resource }, now),
+    existing: isNamed ? findByExternalId({ account, agentId, externalId }, now) : null,
+  };
 }
 
 /** The rows of {@link selectForRequest}, as they were loaded. */
@@ -172,8 +175,8 @@ type LoadedRows = {
 };
 
 /** What {@link requestPermission} needs of the rows that were loaded. */
-export function readLoaded({ policies, existing }: LoadedRows): Loaded {
-  return { policies: assertLoaded(policies), existing: existing?.[0] };
+export function readLoaded({ policies, liveSeries = [], existing }: LoadedRows): Loaded {
+  return { policies: assertLoaded(policies), liveSeries, existing: existing?.[0] };
 }
 
 export const requestPermissionRoute = new Hono().post(

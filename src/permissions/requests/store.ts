@@ -92,6 +92,7 @@ async function draftRow(
     reason: input.reason || null,
     tokenTtl: input.token_ttl,
     maxUses: input.max_uses,
+    series: input.series ?? null,
     outcomeState: input.reports_outcome ? 'promised' : null,
     expiresAt: now + input.expires_in * SECOND,
     createdAt: now,
@@ -103,6 +104,7 @@ async function draftRow(
 const UNDECIDED = {
   eraseAt: null,
   grantedScope: null,
+  grantedSeries: null,
   decidedBy: null,
   decidedAt: null,
   decisionReason: null,

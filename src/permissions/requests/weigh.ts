@@ -2,18 +2,28 @@ import type { AgentContext } from '../../http/context';
 import { evaluatePolicies } from '../../policies/evaluate';
 import type { PolicyRow } from '../../policies/policy';
 import { startReview } from '../reviews/start-review';
+import type { SeriesRow } from '../series/series';
+import { approveBySeries, findSeries } from './approve-by-series';
 import { decideByPolicy } from './decide-by-policy';
 import type { DraftRequest } from './permission-request';
 import type { Ruling } from './ruling';
 
+/** What a request is weighed by. */
+export interface Rules {
+  /** The account's active policies. */
+  policies: PolicyRow[];
+  /** The live series of the agent for the action and the resource of the request. */
+  liveSeries: SeriesRow[];
+}
+
 /**
- * Weighs a request: a policy decides it, or it waits for people.
- * @param policies the account's active policies
+ * Weighs a request: a policy decides it, or a series that people gave approves it, or it waits for
+ * people.
  */
 export async function weighRequest(
   context: AgentContext,
   draft: DraftRequest,
-  policies: PolicyRow[],
+  { policies, liveSeries }: Rules,
 ): Promise<Ruling> {
   const { runtime, principal } = context;
   const { id: agentId, owner } = principal.agent;
@@ -22,20 +32,22 @@ export async function weighRequest(
   const request = { agentId, action, resource, scope, maxUses };
   const { policy } = evaluatePolicies(policies, request, now);
   if (policy && policy.effect !== 'review') return await decideByPolicy(context, draft, policy);
+  const series = await findSeries(context, liveSeries, { ...draft.input, reviewPolicy: policy });
+  if (series) return await approveBySeries(context, draft, series, policies);
   const columns = { status: 'pending' as const };
   if (!policy) return { columns };
   return { columns, review: startReview(policy, draft.input, { owner, now }) };
 }
 
 /**
- * Weighs a request whose approvals kept becoming outdated: no policy approves it, so that people
- * decide. Denials and reviews apply.
+ * Weighs a request whose approvals kept becoming outdated: neither a policy nor a series approves
+ * it, so that people decide. Denials and reviews apply.
  */
 export async function weighWithoutApprovals(
   context: AgentContext,
   draft: DraftRequest,
-  policies: PolicyRow[],
+  { policies }: Rules,
 ): Promise<Ruling> {
   const others = policies.filter(({ effect }) => effect !== 'approve');
-  return await weighRequest(context, draft, others);
+  return await weighRequest(context, draft, { policies: others, liveSeries: [] });
 }

@@ -23,7 +23,7 @@ export function decisionStatement(
   { row, member, ...signed }: SignedDecision,
 ) {
   const { decision, reason } = signed.decision;
-  const { scope, tokenTtl, maxUses } = signed.limits;
+  const { scope, tokenTtl, maxUses, series } = signed.limits;
   return {
     type: 'countersign/decision/v1',
     origin: config.publicUrl,
@@ -37,6 +37,7 @@ export function decisionStatement(
     scope,
     token_ttl: tokenTtl,
     max_uses: maxUses,
+    ...(series && { series }),
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     reason,

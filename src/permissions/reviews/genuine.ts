@@ -10,6 +10,7 @@ import { hasRowMac, type RowContent, rowMac } from '../../lib/row-mac';
 import type { Id } from '../../lib/typeid';
 import { findWidenings } from '../find-widenings';
 import { type ReviewedPermission, requirePending } from '../permission';
+import { findSeriesWidenings } from '../series/terms';
 import type { Decision, DecisionState } from './decision';
 import { decisionStatement, statementHash } from './decision-statement';
 import type { Limits, Vote } from './review';
@@ -26,7 +27,8 @@ type Unstored = Omit<ReviewedPermission, 'mac'>;
  * be not at all.
  */
 export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
-  const { id, agentId, action, resource, scope, reason, title, tokenTtl, maxUses, review } = row;
+  const { id, agentId, action, resource, scope, reason, title, tokenTtl, maxUses, series, review } =
+    row;
   return {
     table: 'permissions',
     label: 'request-mac',
@@ -41,12 +43,14 @@ export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
       title,
       token_ttl: tokenTtl,
       max_uses: maxUses,
+      series,
       input_digest: row.inputDigest,
       preview_digest: row.previewDigest,
       created_at: row.createdAt,
       expires_at: row.expiresAt,
       review: review && {
         policy: review.policyId,
+        policy_updated_at: review.policyUpdatedAt,
         rule: review.rule as unknown as JsonObject,
         owner: review.owner,
         escalates_at: review.escalatesAt,
@@ -61,7 +65,8 @@ function voteContent(
   permission: Id<'perm'>,
   vote: Omit<Vote, 'mac'>,
 ): RowContent {
-  const { ordinal, by, decision, scope, tokenTtl, maxUses, reason, via, signature, at } = vote;
+  const { ordinal, by, decision, scope, tokenTtl, maxUses, series, reason, via, signature, at } =
+    vote;
   return {
     table: 'votes',
     label: 'vote-mac',
@@ -74,6 +79,7 @@ function voteContent(
       scope,
       token_ttl: tokenTtl,
       max_uses: maxUses,
+      series,
       reason,
       via,
       signature: signature as Json,
@@ -137,7 +143,9 @@ function isProposalWithin({ id, review, ...requested }: ReviewedPermission): boo
 
 function isWithin(limits: Limits, bounds: Limits): boolean {
   const isNarrow = limits.tokenTtl <= bounds.tokenTtl && limits.maxUses <= bounds.maxUses;
-  return isNarrow && findWidenings(bounds.scope, limits.scope).length === 0;
+  if (!isNarrow || findWidenings(bounds.scope, limits.scope).length > 0) return false;
+  const { series } = limits;
+  return !series || findSeriesWidenings(bounds.series, series, 'proposed').length === 0;
 }
 
 type PasskeyRow = typeof passkeys.$inferSelect;

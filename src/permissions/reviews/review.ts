@@ -6,12 +6,14 @@ import {
   PERMISSION_STATUSES,
   type ReviewRule,
   reviews,
+  type SeriesTerms,
   VOTE_DECISIONS,
   type VoteSignature,
 } from '../../db/schema';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import { ReviewRuleField } from '../../http/review-rule';
+import { Series } from '../../http/series';
 import type { EntryVote } from '../../ledger/entry';
 import { equalJson, type JsonObject } from '../../lib/json';
 import { type LazyOutput, lazy } from '../../lib/lazy';
@@ -20,10 +22,16 @@ import { formatId, type Id } from '../../lib/typeid';
 import { countReviewersSql, mayApprove } from './reviewers';
 
 /** The limits of a token. The lifetime is in seconds. */
-export interface Limits {
+export interface TokenLimits {
   scope: JsonObject;
   tokenTtl: number;
   maxUses: number;
+}
+
+/** The limits that an approval grants. */
+export interface Limits extends TokenLimits {
+  /** The series that it gives; null if it approves only this request. */
+  series: SeriesTerms | null;
 }
 
 export type VoteDecision = (typeof VOTE_DECISIONS)[number];
@@ -50,6 +58,8 @@ export interface Vote extends Limits {
 /** The review of a permission at one moment. */
 export interface ReviewState {
   policyId: Id<'policy'>;
+  /** The `updated_at` of the policy when it routed the request. */
+  policyUpdatedAt: number;
   rule: ReviewRule;
   /** The member who owned the agent when it made the request; null if nobody did. */
   owner: Id<'member'> | null;
@@ -79,6 +89,7 @@ const ReviewVote = lazy(() =>
       scope: objectField,
       token_ttl: countField,
       max_uses: countField,
+      series: Series().optional().meta({ description: 'The series that it gives.' }),
       reason: z.string().nullable(),
       via: z.enum(DECISION_SOURCES),
       signed: z.boolean().meta({ description: 'Whether the voter signed it with a passkey.' }),
@@ -109,7 +120,15 @@ export const Review = lazy(() => {
       passkey: passkey.optional(),
       allow_self: allow_self.optional(),
       proposal: z
-        .object({ scope: objectField, token_ttl: countField, max_uses: countField })
+        .object({
+          scope: objectField,
+          token_ttl: countField,
+          max_uses: countField,
+          series: Series()
+            .nullable()
+            .optional()
+            .meta({ description: 'Absent if the agent asked for none.' }),
+        })
         .optional()
         .meta({
           description:
@@ -145,11 +164,12 @@ export type Review = LazyOutput<typeof Review>;
 /**
  * Shows the review of a permission.
  * @param isPending whether the permission waits for votes
+ * @param asksSeries whether the agent asked for a series
  * @param toAgent whether it is shown to the agent, who sees no reviewers and votes
  */
 export function presentReview(
   review: ReviewState,
-  { isPending, toAgent }: { isPending: boolean; toAgent: boolean },
+  { isPending, asksSeries, toAgent }: { isPending: boolean; asksSeries: boolean; toAgent: boolean },
 ): Review {
   const { policyId, rule, proposal, escalatesAt, escalatedAt, reviewers, votes } = review;
   const shared = {
@@ -165,18 +185,25 @@ export function presentReview(
     roles: rule.roles,
     passkey: rule.passkey,
     allow_self: rule.allow_self,
-    proposal: { scope: proposal.scope, token_ttl: proposal.tokenTtl, max_uses: proposal.maxUses },
+    proposal: {
+      scope: proposal.scope,
+      token_ttl: proposal.tokenTtl,
+      max_uses: proposal.maxUses,
+      ...(asksSeries && { series: proposal.series }),
+    },
     escalated_at: formatTimeOrNull(escalatedAt),
     votes: votes.map((vote) => ({ ...presentVote(vote), name: vote.name, scope: vote.scope })),
   };
 }
 
-function presentVote({ by, decision, tokenTtl, maxUses, reason, via, signature, at }: Vote) {
+function presentVote(vote: Vote) {
+  const { by, decision, tokenTtl, maxUses, series, reason, via, signature, at } = vote;
   return {
     by,
     decision,
     token_ttl: tokenTtl,
     max_uses: maxUses,
+    ...(series && { series }),
     reason,
     via,
     signed: signature !== null,
@@ -233,7 +260,7 @@ export function votesSql(counts: SQL): SQL {
     select json_group_array(json(vote)) from (
       select json_object(
         'ordinal', votes.ordinal, 'by', hex(votes.member), 'name', members.name, 'decision', votes.decision, 'scope', json(votes.scope),
-        'tokenTtl', votes.token_ttl, 'maxUses', votes.max_uses, 'reason', votes.reason, 'via', votes.via,
+        'tokenTtl', votes.token_ttl, 'maxUses', votes.max_uses, 'series', json(votes.series), 'reason', votes.reason, 'via', votes.via,
         'signature', json(votes.signature), 'at', votes.created_at, 'counts', coalesce(${counts}, 0), 'mac', hex(votes.mac)
       ) as vote
       from votes left join members on members.account = votes.account and members.id = votes.member
@@ -278,9 +305,10 @@ const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pendin
 export function reviewColumn(now: number | SQL) {
   return sql<ReviewState | null>`(
     select json_object(
-      'policyId', reviews.policy_id, 'rule', reviews.rule, 'owner', hex(reviews.owner),
+      'policyId', reviews.policy_id, 'policyUpdatedAt', reviews.policy_updated_at, 'rule', reviews.rule, 'owner', hex(reviews.owner),
       'proposal', json_object(
-        'scope', json(reviews.proposed_scope), 'tokenTtl', reviews.proposed_token_ttl, 'maxUses', reviews.proposed_max_uses
+        'scope', json(reviews.proposed_scope), 'tokenTtl', reviews.proposed_token_ttl,
+        'maxUses', reviews.proposed_max_uses, 'series', json(reviews.proposed_series)
       ),
       'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at, 'readAt', ${now},
       'reviewers', iif(${isPending}, ${countReviewersSql(now)}, 0),

@@ -19,12 +19,22 @@ export function startReview(
   requested: RequestedLimits,
   { owner, now }: { owner: Id<'member'> | null; now: number },
 ): ReviewState {
-  const { id: policyId, review } = policy;
+  const { id: policyId, updatedAt: policyUpdatedAt, review } = policy;
   const rule = review ?? DEFAULT_RULE;
-  const proposal = capLimits(requested, policy);
+  const proposal = { ...capLimits(requested, policy), series: requested.series ?? null };
   const escalatesAt = rule.escalation && now + rule.escalation.after * SECOND;
   const times = { escalatesAt, escalatedAt: null, readAt: now };
-  return { policyId, rule, owner, proposal, ...times, reviewers: 0, votes: [], nextOrdinal: 1 };
+  return {
+    policyId,
+    policyUpdatedAt,
+    rule,
+    owner,
+    proposal,
+    ...times,
+    reviewers: 0,
+    votes: [],
+    nextOrdinal: 1,
+  };
 }
 
 /** Whether a new review has fewer reviewers than it needs, as the SQL of a JSON value. */
@@ -42,11 +52,12 @@ export function shortOfReviewersSql(
 
 /** The row of the review of a new permission. */
 export function reviewRow({ account, id }: PermissionRow, review: ReviewState) {
-  const { policyId, rule, owner, proposal, escalatesAt } = review;
+  const { policyId, policyUpdatedAt, rule, owner, proposal, escalatesAt } = review;
   return {
     account,
     id,
     policyId,
+    policyUpdatedAt,
     rule,
     owner,
     escalatesAt,

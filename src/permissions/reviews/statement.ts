@@ -12,12 +12,15 @@ import { choice } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
+import { Series } from '../../http/series';
 import { relyingParty } from '../../identity/passkeys/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
+import { requireKeptSeries } from '../series/give';
+import { SeriesInput } from '../series/terms';
 import type { Decision, DecisionState } from './decision';
 import { decisionStatement, statementHash } from './decision-statement';
 import { readGenuine } from './genuine';
@@ -34,6 +37,7 @@ const StatementRequest = lazy(() => {
       scope: scope.optional(),
       token_ttl: token_ttl.optional(),
       max_uses: max_uses.optional(),
+      series: SeriesInput().optional(),
     })
     .meta({
       id: 'StatementRequest',
@@ -77,6 +81,7 @@ export const Statement = lazy(() =>
           scope: objectField,
           token_ttl: countField,
           max_uses: countField,
+          series: Series().optional(),
           input_digest: z.string().nullable(),
           preview_digest: z.string().nullable(),
           reason: z.string().nullable(),
@@ -138,7 +143,9 @@ export async function getStatement(
     voter: state.voter,
     decision: decision.decision,
     isSigned: true,
+    givesSeries: decision.narrowed.series !== undefined,
   });
+  requireKeptSeries(context.principal.account, decision.narrowed.series);
   const statement = decisionStatement(context, {
     row,
     member: requireSigner(context),

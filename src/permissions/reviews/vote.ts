@@ -29,15 +29,12 @@ export async function makeVote(
 ): Promise<Vote | null> {
   const { principal, runtime } = context;
   if (!principal.member) return null;
-  const { scope, tokenTtl, maxUses } = limits;
   const vote = {
     ordinal: row.review?.nextOrdinal ?? 1,
     by: principal.member.id,
     name: voter?.name ?? null,
     decision,
-    scope,
-    tokenTtl,
-    maxUses,
+    ...limits,
     reason,
     via,
     signature,
@@ -111,6 +108,7 @@ function narrowedLimits(proposal: Limits, vote: Limits): string[] {
   if (!equalJson(vote.scope, proposal.scope)) narrowed.push('scope');
   if (vote.tokenTtl !== proposal.tokenTtl) narrowed.push('token_ttl');
   if (vote.maxUses !== proposal.maxUses) narrowed.push('max_uses');
+  if (!equalJson(vote.series, proposal.series)) narrowed.push('series');
   return narrowed;
 }
 
@@ -121,8 +119,8 @@ function narrowedLimits(proposal: Limits, vote: Limits): string[] {
 export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermission {
   if (!row.review) return row;
   const review = { ...row.review, votes: [...row.review.votes, vote] };
-  const { scope, tokenTtl, maxUses } = vote;
-  if (vote.decision === 'approve') review.proposal = { scope, tokenTtl, maxUses };
+  const { scope, tokenTtl, maxUses, series } = vote;
+  if (vote.decision === 'approve') review.proposal = { scope, tokenTtl, maxUses, series };
   return { ...row, review };
 }
 
@@ -158,8 +156,13 @@ export function voteRow(row: ReviewedPermission, vote: Vote) {
 }
 
 /** The columns of a review that an approval changes. */
-export function proposalColumns({ scope, tokenTtl, maxUses }: Limits) {
-  return { proposedScope: scope, proposedTokenTtl: tokenTtl, proposedMaxUses: maxUses };
+export function proposalColumns({ scope, tokenTtl, maxUses, series }: Limits) {
+  return {
+    proposedScope: scope,
+    proposedTokenTtl: tokenTtl,
+    proposedMaxUses: maxUses,
+    proposedSeries: series,
+  };
 }
 
 export function isReviewOf({

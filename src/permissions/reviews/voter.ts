@@ -52,19 +52,23 @@ interface Attempt {
   voter: Voter | undefined;
   decision: VoteDecision;
   isSigned: boolean;
+  /** Whether the decision gives a series. */
+  givesSeries: boolean;
 }
 
 /**
- * Refuses a caller who may not decide as the review says, or who signs without being a member. The
+ * Refuses a caller who may not decide as the review says, or who signs or gives a series without
+ * being a member. The
  * agent's owner may always deny.
  * @throws Problem `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`,
  *   `passkey_required`
  */
 export function refuseVoter(
   { principal: { member } }: UserContext,
-  { review, voter, decision, isSigned }: Attempt,
+  { review, voter, decision, isSigned, givesSeries }: Attempt,
 ): void {
   if (isSigned && !member) throw personRequired('Only a member can sign a decision.');
+  if (givesSeries && !member) throw personRequired('Only a member can give a series.');
   if (!review) return;
   if (!member || !voter) {
     throw personRequired(

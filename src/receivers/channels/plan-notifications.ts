@@ -13,13 +13,14 @@ import { matchesPattern } from '../../lib/pattern';
 import { MINUTE } from '../../lib/time';
 import { type Id, idBytes, parseId, smallestIdAt, withPrefix } from '../../lib/typeid';
 import { type Concerned, selectConcerned } from '../../permissions/reviews/reviewers';
-import type {
-  FanOutContext,
-  NotifiableEvents,
-  PermissionEvent,
-  PermissionSnapshot,
-  PlannedNotifications,
-  TargetWebhook,
+import {
+  askedPeople,
+  type FanOutContext,
+  type NotifiableEvents,
+  type PermissionEvent,
+  type PermissionSnapshot,
+  type PlannedNotifications,
+  type TargetWebhook,
 } from '../webhooks/dispatch/fan-out-context';
 import type { ChannelEvent } from './channel';
 import { isEnd } from './channel';
@@ -205,13 +206,13 @@ function concerns(
     case 'permission.escalated':
       return row.status === 'pending' && isReviewer && isEscalated && !hasVoted;
     case 'permission.decided':
-      // A decision by a policy notifies nobody: a policy may decide thousands of requests a day.
-      return row.policyId === null && row.decidedBy !== member && (isReviewer || isAgentOwner);
+      // A decision by a policy or a series notifies nobody: it may be one of thousands a day.
+      return askedPeople(row) && row.decidedBy !== member && (isReviewer || isAgentOwner);
     case 'permission.expired':
       // A request that its agent has withdrawn notifies nobody.
       return at >= row.expiresAt && (isReviewer || isAgentOwner);
     case 'permission.outcome_missing':
-      return isAgentOwner || (row.policyId === null && isReviewer);
+      return isAgentOwner || (askedPeople(row) && isReviewer);
   }
 }
 
@@ -269,8 +270,7 @@ function slackChannelsOfEvent(
       if (isAbout) found.add(post.slackChannel);
     }
   }
-  // Nobody was asked about a request that a policy decided at once.
-  const isOfPeople = permission.row.policyId === null || event === 'permission.outcome_missing';
+  const isOfPeople = askedPeople(permission.row) || event === 'permission.outcome_missing';
   const isNew = isWanted(channel, source) && reminder === 0 && isOfPeople;
   if (isNew) {
     for (const slackChannel of slackChannelsFor(channel, permission)) found.add(slackChannel);

@@ -27,8 +27,8 @@ export function scopeSection(report: ReportContent, number: number): Content[] {
 
 /** The figures of the whole period. */
 export function summarySection({ summary }: ReportContent, number: number): Content[] {
-  const decisionRow = (name: string, person: number, policy: number) => {
-    return [name, ...[person, policy, person + policy].map(formatNumber)];
+  const decisionRow = (name: string, person: number, policy: number, series: number) => {
+    return [name, ...[person, policy, series, person + policy + series].map(formatNumber)];
   };
   const totals: [string, number][] = [
     ['Audit entries', summary.entries],
@@ -49,11 +49,17 @@ export function summarySection({ summary }: ReportContent, number: number): Cont
         textColumn('Decision', 3),
         numberColumn('By people', 2),
         numberColumn('By policies', 2),
+        numberColumn('By series', 2),
         numberColumn('Together', 2),
       ],
       [
-        decisionRow('Approved', summary.approved_by_person, summary.approved_by_policy),
-        decisionRow('Denied', summary.denied_by_person, summary.denied_by_policy),
+        decisionRow(
+          'Approved',
+          summary.approved_by_person,
+          summary.approved_by_policy,
+          summary.approved_by_series,
+        ),
+        decisionRow('Denied', summary.denied_by_person, summary.denied_by_policy, 0),
       ],
       'Who decided',
     ),
@@ -184,7 +190,8 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
     paragraph(
       'Who decided requests in the period, most decisions first. A request that several people approve is approved by the last of them; for ' +
         'the others it counts as voted, as do votes on requests that somebody then denied or that expired. Signed says how many of these ' +
-        'decisions and votes the member signed with a passkey. The account’s own user tokens name no person: people and programs can hold them.',
+        'decisions and votes the member signed with a passkey, and By series how many further requests were approved by series that the member ' +
+        'gave. The account’s own user tokens name no person: people and programs can hold them.',
     ),
     ruledTable(
       [
@@ -194,13 +201,20 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
         numberColumn('Denied', 2.5),
         numberColumn('Voted', 2.5),
         numberColumn('Signed', 2.5),
+        numberColumn('By series', 2.5),
       ],
       deciders
         .slice(0, LISTED_ROWS)
         .map(({ decided_by: id, name, role, ...counts }) => [
           { stack: describeDecider(id, name) },
           roleInWords(id, role),
-          ...[counts.approved, counts.denied, counts.voted, counts.signed].map(formatNumber),
+          ...[
+            counts.approved,
+            counts.denied,
+            counts.voted,
+            counts.signed,
+            counts.by_series ?? 0,
+          ].map(formatNumber),
         ]),
     ),
     ...omittedNote(deciders.length, LISTED_ROWS, 'decider'),

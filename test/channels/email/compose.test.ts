@@ -46,6 +46,18 @@ The link asks you to sign in; without that it shows nothing. A reply to this mai
   expect(readLinks(mail.html)).toEqual([CARD, CARD]);
 });
 
+it('the mail about a missing outcome says that nobody knows what happened', () => {
+  const approved = { status: 'approved', decided_at: minutesLater(-20) } as const;
+  const missing = { event: 'permission.outcome_missing', decidedBy: 'Grace' } as const;
+  const mail = composePermissionMail(message(approved, missing), TO, NOW);
+  expect(mail.subject).toMatch(/^Outcome unknown: “email.send” on/);
+  expect(mail.text).toContain(
+    'Outcome unknown\n\nThe program used its approval and did not report within 10 minutes',
+  );
+  expect(mail.text).toContain('Decided by: Grace');
+  expect(mail.text).not.toContain('The agent may do it');
+});
+
 it('both parts say the same', () => {
   const decided = {
     status: 'approved',
@@ -53,6 +65,7 @@ it('both parts say the same', () => {
     decided_at: minutesLater(-1),
   } as const;
   const mails = [
+    composePermissionMail(message(decided, { event: 'permission.outcome_missing' }), TO, NOW),
     composePermissionMail(message(), TO, NOW),
     composePermissionMail(message({ review: REVIEW }), TO, NOW),
     composePermissionMail(

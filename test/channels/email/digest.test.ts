@@ -91,3 +91,16 @@ it('fills the list with requests that ended when fewer than 20 wait', () => {
   const { text } = composeDigest(messages, TO, INBOX, NOW);
   expect(text).toContain('There is 1 more request. The inbox has them all.');
 });
+
+it('says of a request that its outcome is unknown, whatever else is said of it', () => {
+  const done = { status: 'approved', decided_at: minutesLater(-30) } as const;
+  const messages = [
+    numbered(1, done, { event: 'permission.decided', decidedBy: 'Grace' }),
+    numbered(1, done, { event: 'permission.outcome_missing', decidedBy: 'Grace' }),
+  ];
+  for (const each of [messages, messages.toReversed()]) {
+    const { text } = composeDigest(each, TO, INBOX, NOW);
+    expect(text).toContain('  Outcome unknown\n');
+    expect(text).not.toContain('Approved by');
+  }
+});

@@ -33,6 +33,8 @@ const PERMISSION: Permission = {
   preview_digest: null,
   external_id: null,
   review: null,
+  series: null,
+  granted_series: null,
   outcome: null,
   input: { secret: 'of the input' },
   preview: { title: 'Reply to ticket 4711', summary: 'of the preview' },

@@ -193,6 +193,10 @@ describe('a message about a settled permission', () => {
   });
 
   it('is not made of a pending permission', () => {
+    const used = messageWith({ ...APPROVED }, { event: 'permission.outcome_missing' });
+    const unknown = settledMessage(used, { via: null });
+    expect(unknown.text).toMatch(/^Outcome unknown\nAgent: Mailer\n/);
+    expect(unknown.text).toContain('did not report within 10 minutes what happened');
     expect(() => settledMessage(messageWith(), { via: null })).toThrow('is not settled');
   });
 });

@@ -55,6 +55,8 @@ export function permissionWith(fields: Partial<Permission> = {}): Permission {
     preview_digest: null,
     external_id: null,
     review: null,
+    series: null,
+    granted_series: null,
     outcome: null,
     ...fields,
   };

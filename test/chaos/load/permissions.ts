@@ -41,13 +41,14 @@ export async function request({ memory, random }: Actor): Promise<void> {
     answeredAt: 0,
   };
   memory.steps.set(mark, step);
+  const reportsOutcome = random.chance(0.5);
   const body = {
     action: random.pick(ACTIONS),
     resource: resourceOf(mark),
     scope: { [SUMMED]: random.below(1_000) / TENTHS, names: ['a', 'b'] },
     ...(random.chance(0.2) && { expires_in: 60 }),
     ...(random.chance(0.3) && { token_ttl: 30 }),
-    max_uses: 1 + random.below(4),
+    ...(reportsOutcome ? { reports_outcome: true } : { max_uses: 1 + random.below(4) }),
     ...(random.chance(0.5) && { input: { mark }, preview: { title: mark }, external_id: mark }),
   };
   const { client } = agent;
@@ -64,6 +65,9 @@ export async function request({ memory, random }: Actor): Promise<void> {
     agent,
     status,
     digest,
+    reportsOutcome,
+    user: null,
+    reports: [],
     ...(token?.value && { token: token.value }),
   });
 }
@@ -123,8 +127,10 @@ export async function useToken(actor: Actor): Promise<void> {
     ? await client.insist<{ uses: number }>('POST', '/v1/tokens/use', use)
     : await client.ask<{ uses: number }>('POST', '/v1/tokens/use', use);
   if (outcome === null) uses.lost += 1;
-  else if (outcome.status === 200) uses.answered.push(outcome.body.uses);
-  else permission.status = 'over';
+  else if (outcome.status === 200) {
+    uses.answered.push(outcome.body.uses);
+    permission.user = client;
+  } else permission.status = 'over';
 }
 
 async function readToken(permission: KnownPermission): Promise<string | undefined> {
@@ -137,6 +143,30 @@ async function readToken(permission: KnownPermission): Promise<string | undefine
   const value = answer?.body.token?.value;
   if (value) permission.token = value;
   return value;
+}
+
+const OUTCOMES = ['succeeded', 'failed', 'unknown'];
+
+/** Reports what happened after a use, or two different outcomes concurrently. */
+export async function reportOutcome(actor: Actor): Promise<void> {
+  const { random } = actor;
+  const permission = pickRecent(
+    actor,
+    ({ reportsOutcome, user }) => reportsOutcome && user !== null,
+  );
+  if (!permission) return;
+  const reported = permission.reports.at(-1)?.status;
+  const first = reported && random.chance(0.3) ? reported : random.pick(OUTCOMES);
+  const statuses = random.chance(0.3) ? [first, random.pick(OUTCOMES)] : [first];
+  await Promise.all(
+    statuses.map(async (status) => {
+      const report: KnownPermission['reports'][number] = { status, certainty: 'lost' };
+      permission.reports.push(report);
+      const path = `/v1/permissions/${permission.id}/outcome`;
+      const outcome = (await permission.user?.ask('POST', path, { status })) ?? null;
+      report.certainty = certaintyOf(outcome);
+    }),
+  );
 }
 
 /** Revokes a token. The answer does not say whether the token was still active. */

@@ -10,6 +10,7 @@ import {
   resultOf,
   usePromised,
 } from '../../support/outcomes';
+import { sealLogs } from '../../support/seal';
 import { type Json, type TestAccount, World } from '../../support/world';
 
 /** A member of an account as a caller. */
@@ -240,6 +241,29 @@ describe('a report', () => {
     const { id } = await usePromised(agent, {}, account);
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
     expect(resultOf(await report(account, id))).toEqual([404, 'not_found']);
+  });
+});
+
+describe('an outcome', () => {
+  it('is erased with its permission, by retention and with its agent', async () => {
+    const { world, account, agent } = await makeOutcomeScene();
+    const second = await account.agent();
+    const [old, other] = [await usePromised(agent), await usePromised(second)];
+    const summary = 'TO-BE-ERASED';
+    await report(agent, old.id, { status: 'failed', summary });
+    const kept = async () => {
+      const found = env.DB.prepare('select id from permissions where outcome_summary = ?');
+      return (await found.bind(summary).all()).results.length;
+    };
+    expect(await kept()).toBe(1);
+    await report(second, other.id, { status: 'unknown', summary });
+    await account.must(204, 'DELETE', `/v1/agents/${second.id}`);
+    world.advance(8 * 86_400_000);
+    await sealLogs(env.DB);
+    await world.clean();
+    await world.sweep();
+    expect(await kept()).toBe(0);
+    expect(resultOf(await report(agent, old.id))).toEqual([404, 'not_found']);
   });
 });
 

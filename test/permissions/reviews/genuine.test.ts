@@ -101,8 +101,8 @@ describe('a vote that was inserted', () => {
       const [source, target] = [await scene.agent.request(), await scene.agent.request()];
       expect((await vote(scene, first, source.id)).body.status).toBe('pending');
       await attack(
-        `insert into votes select account, ?2, ordinal, member, decision, scope, token_ttl, max_uses, reason, via,
-        signature, created_at, mac from votes where permission = ?1`,
+        `insert into votes select account, ?2, ordinal, member, decision, scope, token_ttl, max_uses, series,
+        reason, via, signature, created_at, mac from votes where permission = ?1`,
         bytesOf('perm', source.id),
         bytesOf('perm', target.id),
       );

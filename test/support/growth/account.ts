@@ -127,6 +127,10 @@ export async function makeGrowthAccount(
   await must('POST', `/v1/permissions/${(await ask(ASKED)).id}/withdraw`, undefined, {
     token: agent.key,
   });
+  const series = { requests: 1_000, expires_in: 604_800 };
+  const first = await ask({ ...ASKED, resource: 'mailbox:series', series });
+  await must('POST', `/v1/permissions/${first.id}/approve`, { series });
+  await must('DELETE', `/v1/permissions/${first.id}/series`);
   const used = await approved({ max_uses: 2, external_id: 'first' });
   await must('POST', '/v1/tokens/use', { token: used.token.value });
   for (const status of ['failed', 'unknown', 'succeeded']) {

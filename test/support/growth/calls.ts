@@ -92,6 +92,15 @@ async function useWithPromise(
   return id;
 }
 
+/** Gives a series for a resource, and returns its first permission. */
+async function giveSeries({ must, agent }: GrowthAccount, resource: string): Promise<string> {
+  const series = { requests: 5, expires_in: 3_600 };
+  const asAgent = { token: agent.key };
+  const { id } = await must('POST', '/v1/permissions', { ...ASKED, resource, series }, asAgent);
+  await must('POST', `/v1/permissions/${id}/approve`, { series });
+  return id;
+}
+
 let names = 0;
 /** A name that nothing has yet. */
 function newName(): string {
@@ -350,6 +359,25 @@ const PERMISSION_LINES: Line[] = [
   })),
   line('POST /v1/permissions/:id/withdraw', (a) =>
     byAgent(a, { path: `/v1/permissions/${take(a.pending)}/withdraw` }),
+  ),
+  line('DELETE /v1/permissions/:id/series', async (a) => ({
+    path: `/v1/permissions/${await giveSeries(a, `mailbox:${newName()}`)}/series`,
+  })),
+  line(
+    'POST /v1/permissions',
+    async (a) => {
+      const resource = `mailbox:${newName()}`;
+      const id = await giveSeries(a, resource);
+      const answer = await a.must(
+        'POST',
+        '/v1/permissions',
+        { ...ASKED, resource },
+        { token: a.agent.key },
+      );
+      if (answer.decided_by !== id) throw new Error('the series approved nothing');
+      return byAgent(a, { path: '/v1/permissions', body: { ...ASKED, resource } });
+    },
+    'by a series',
   ),
   line('POST /v1/permissions/:id/outcome', async (a) => ({
     path: `/v1/permissions/${await useWithPromise(a)}/outcome`,

@@ -126,6 +126,13 @@ class Copies {
         `${ofAccount} and ${hasCopy('t.id')}`,
       ),
       this.copy('reviews', count, { id: this.id('t.id') }, `${ofAccount} and ${hasCopy('t.id')}`),
+      // Series that have ended.
+      this.copy(
+        'series',
+        count,
+        { permission: this.id('t.permission') },
+        `${ofAccount} and ${hasCopy('t.permission')}`,
+      ),
       this.copy(
         'permission_events',
         count,

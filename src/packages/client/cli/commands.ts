@@ -25,6 +25,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     async () => (await import('./receipt.ts')).receipt,
   ],
   verify: ['Check a receipt', async () => (await import('./verify.ts')).verify],
+  'series end': ['End a series', async () => (await import('./series/end.ts')).endSeries],
   run: ['Run a command only after it was approved', async () => (await import('./run.ts')).run],
   'agents list': ['List the agents', async () => (await import('./agents/list.ts')).listAgents],
   'agents show': [
@@ -77,6 +78,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
 
 /** The groups of commands, by the first word of their names. */
 export const GROUPS: Record<string, string> = {
+  series: 'Runs of like acts: end',
   agents: 'Agents: list, show, create, rotate-key',
   policies: 'Policies: list, test, replay',
   audit: 'The audit log: list, tail, export, verify',

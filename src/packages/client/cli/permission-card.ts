@@ -1,5 +1,6 @@
 import type { Outcome, Permission, Preview } from '../api.ts';
 import type { Names } from './names.ts';
+import { describeSeries, describeUsage } from './series/describe-series.ts';
 import { distinctJson, escapeLines, printableJson } from './terminal/escape.ts';
 import { type Fact, formatFacts } from './terminal/facts.ts';
 import { withScriptsMark } from './terminal/scripts.ts';
@@ -37,6 +38,10 @@ export function formatPermission(permission: Permission, options: CardOptions): 
     ['Limits', formatLimits(permission.scope)],
     ['Proposed', review?.proposal && formatLimits(review.proposal.scope)],
     ['Granted', permission.granted_scope && formatLimits(permission.granted_scope)],
+    ['Series', permission.series && `asks for ${describeSeries(permission.series)}`],
+    ['Proposed', review?.proposal?.series && describeSeries(review.proposal.series)],
+    ['Given', permission.granted_series && describeSeries(permission.granted_series)],
+    ['So far', describeUsage(permission)],
     ['Status', status],
     ['Asked at', formatTime(permission.created_at)],
     ['Expires at', expiry],

@@ -1,4 +1,4 @@
-import type { PermissionRequest, Preview } from '../api.ts';
+import type { PermissionRequest, Preview, SeriesInput } from '../api.ts';
 import { canonicalJson, digestOf } from '../canonical-json.ts';
 import { type Duration, toSeconds } from '../duration.ts';
 import type { JsonObject } from '../json.ts';
@@ -27,6 +27,11 @@ export interface ActOptions<Input> {
    * the same external id and input finds the same request again, as long as it exists.
    */
   externalId?: FromInput<Input, string>;
+  /**
+   * How many calls like this one follow, and within how many seconds. People may then approve them
+   * all at once.
+   */
+  series?: FromInput<Input, SeriesInput | undefined>;
   /**
    * Sends only the digest of the input, because it is private or larger than 16 KiB. People do not
    * see the input then.
@@ -75,6 +80,7 @@ export async function describeAct<Input>(
     ...present({
       reason: resolve(options.reason, copy),
       preview: resolve(options.preview, copy),
+      series: resolve(options.series, copy),
       expires_in: toSeconds(options.expiresIn, 'expiresIn'),
       token_ttl: toSeconds(options.tokenTtl, 'tokenTtl'),
     }),

@@ -85,6 +85,7 @@ export const GUARD_OPTIONS: OptionList<GuardOptions<unknown>> = {
   scope: true,
   reason: true,
   preview: true,
+  series: true,
   externalId: true,
   hideInput: true,
   expiresIn: true,

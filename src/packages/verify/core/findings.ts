@@ -1,6 +1,6 @@
 /**
  * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of a vote in an
- * entry, of the file, the proof or a checkpoint, of the log's history, or a log that the service
+ * entry, of an approval by a series, of the file, the proof or a checkpoint, of the log's history, or a log that the service
  * itself refuses.
  */
 export type FaultKind =
@@ -9,6 +9,7 @@ export type FaultKind =
   | 'added'
   | 'swapped'
   | 'vote'
+  | 'series'
   | 'file'
   | 'proof'
   | 'checkpoint'
@@ -85,7 +86,7 @@ export interface Report {
   /** The checks that should have been made but could not be. */
   unchecked: string[];
   /**
-   * The faults that were found. A wrong entry comes first, then a wrong vote; of each, only the
+   * The faults that were found. A wrong entry comes first, then a wrong vote or series; of each, only the
    * first is looked for.
    */
   faults: Fault[];

@@ -1,4 +1,5 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts';
+import { isSeriesWithin } from './series.ts';
 import { readVote, type Vote } from './vote.ts';
 
 /** The permission as the entry of its request describes it. */
@@ -108,7 +109,7 @@ export function checkVotes(
  */
 function checkOrder({ event, votes }: Settlement): void {
   const approvers = new Set<string>();
-  for (const [index, { by, decision, tokenTtl, maxUses }] of votes.entries()) {
+  for (const [index, { by, decision, tokenTtl, maxUses, series }] of votes.entries()) {
     if (decision === 'deny') {
       if (event !== 'deny' || index < votes.length - 1)
         throw new WrongVote(index, 'it denies, but did not end the request');
@@ -120,6 +121,8 @@ function checkOrder({ event, votes }: Settlement): void {
     if (before && (tokenTtl > before.tokenTtl || maxUses > before.maxUses)) {
       throw new WrongVote(index, 'it has higher limits than the vote before');
     }
+    if (before && !isSeriesWithin(series, before.series))
+      throw new WrongVote(index, 'it gives a longer series than the vote before');
   }
 }
 
@@ -134,6 +137,7 @@ function checkDecision({ event, details, votes }: Settlement, scopes: (JsonObjec
     decision_reason: vote.reason,
     decided_via: vote.via,
     scope: scopes[index] ?? null,
+    granted_series: vote.series && { ...vote.series },
   };
   const found: JsonObject = { ...details, event_type: event };
   for (const [name, value] of Object.entries(expected)) {

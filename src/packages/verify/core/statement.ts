@@ -34,6 +34,7 @@ export function rebuildStatement(
     scope,
     token_ttl: vote.tokenTtl,
     max_uses: vote.maxUses,
+    ...(vote.series && { series: { ...vote.series } }),
     input_digest: digests.input_digest ?? null,
     preview_digest: digests.preview_digest ?? null,
     reason: vote.reason,

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
+import { readSeries, type SeriesTerms } from './series.ts';
 import { parseTime } from './time.ts';
 
 /** The signature of a vote, as `details.votes` has it. Bytes are in base64url. */
@@ -18,6 +19,8 @@ export interface Vote {
   scope: JsonObject | null;
   tokenTtl: number;
   maxUses: number;
+  /** Null if it gives none. */
+  series: SeriesTerms | null;
   reason: string | null;
   via: string;
   at: string;
@@ -50,6 +53,7 @@ export function readVote(value: Json): Vote {
     scope,
     token_ttl: tokenTtl,
     max_uses: maxUses,
+    series,
     reason,
     via,
     signed,
@@ -72,6 +76,7 @@ export function readVote(value: Json): Vote {
     scope: scope ?? null,
     tokenTtl,
     maxUses,
+    series: series === undefined ? null : readSeries(series),
     reason,
     via,
     at,

@@ -78,6 +78,14 @@ export interface PermissionEvent {
   payload: string;
 }
 
+/**
+ * Whether people were asked about a permission. Nobody is where a policy decided it at once, or
+ * where it belongs to a series that people gave before.
+ */
+export function askedPeople({ policyId, decidedBy }: PermissionSnapshot['row']): boolean {
+  return policyId === null && !decidedBy?.startsWith('perm_');
+}
+
 /** A permission as its events need it. */
 export interface PermissionSnapshot {
   row: {

@@ -1,6 +1,11 @@
 import { END_EVENTS, type PermissionEventType } from '../../../db/schema';
 import { writePayload } from '../payload';
-import type { FanOutContext, PermissionEvent, PermissionSnapshot } from './fan-out-context';
+import {
+  askedPeople,
+  type FanOutContext,
+  type PermissionEvent,
+  type PermissionSnapshot,
+} from './fan-out-context';
 import type { PendingEvents } from './pending-events';
 
 /** Maps an audit entry to the event of its permission; null for none. */
@@ -120,10 +125,10 @@ function takeEntries(
 }
 
 /**
- * Whether the entry is an event of the permission. A `request` entry is none if a policy decided at
- * once; an `expire` entry is none if the token expired.
+ * Whether the entry is an event of the permission. A `request` entry is none if nobody was asked,
+ * because a policy or a series decided at once; an `expire` entry is none if the token expired.
  */
 function isEventOf(event: PermissionEventType, { row }: PermissionSnapshot): boolean {
-  if (event === 'permission.requested') return row.policyId === null;
+  if (event === 'permission.requested') return askedPeople(row);
   return event !== 'permission.expired' || row.tokenStatus === null;
 }

@@ -1,0 +1,131 @@
+import type { UserPrincipal } from '../../http/context';
+import { duration } from '../../lib/duration';
+import { formatTime, SECOND } from '../../lib/time';
+import { pathLabel } from '../../permissions/path-label';
+import type { ReviewedPermission } from '../../permissions/permission';
+import { type Form, readNumber, textOr } from '../frame/form';
+import { usePage } from '../frame/page-context';
+import { CheckBox, TextField } from '../parts/form';
+import { Code, Time } from '../parts/inline';
+import { SeriesSentence } from './sentence';
+
+/**
+ * The series that an approval of a request can still give: what the agent asked for, as the votes
+ * so far have left it; null if there is none.
+ */
+function offeredSeries({ review, series }: ReviewedPermission) {
+  return review ? review.proposal.series : series;
+}
+
+interface SeriesFieldsProps {
+  row: ReviewedPermission;
+  principal: UserPrincipal;
+  /** How many approvals it needs after this one. */
+  further: number;
+  typed: Form | undefined;
+}
+
+/** The fields with which a member approves the next requests of a run of like acts as well. */
+export function SeriesFields({ row, principal, further, typed }: SeriesFieldsProps) {
+  const { now } = usePage();
+  const offered = offeredSeries(row);
+  if (!row.series) return null;
+  if (!offered) {
+    return (
+      <p class="hint">
+        It asks for a series, but an earlier vote gave none: only this request can be approved.
+      </p>
+    );
+  }
+  if (!principal.member) {
+    return (
+      <p class="hint">
+        It asks for a series of {offered.requests} requests, which only a member can give. You can
+        approve this one.
+      </p>
+    );
+  }
+  const { requests, expires_in, varies } = offered;
+  const { scope } = row.review?.proposal ?? row;
+  const until = formatTime(now + expires_in * SECOND);
+  return (
+    <fieldset class="series">
+      <legend>It asks for a series</legend>
+      <CheckBox
+        name="series"
+        checked={typed?.has('series') ?? false}
+        label={
+          <>
+            Approve this, and{' '}
+            <SeriesSentence further={requests - 1} {...row} scope={scope} varies={varies} />
+            {', '}
+            {further <= 0 && ['until ', <Time at={until} />]}
+            {further > 0 && `for ${duration(expires_in * SECOND)} from the last approval`}
+          </>
+        }
+      />
+      <p class="hint">
+        <strong>Nobody sees their arguments first.</strong> You can end the series at any time.
+      </p>
+      <details open={typed?.has('series')}>
+        <summary>Fewer, or for a shorter time</summary>
+        <div class="limits">
+          <TextField
+            label="Requests, this one included"
+            name="series_requests"
+            path="series.requests"
+            type="number"
+            min={2}
+            max={requests}
+            value={typed?.text('series_requests') || String(requests)}
+            hint={`At most ${requests}`}
+          />
+          <TextField
+            label="Time for them, in seconds"
+            name="series_expires_in"
+            path="series.expires_in"
+            type="number"
+            min={60}
+            max={expires_in}
+            value={typed?.text('series_expires_in') || String(expires_in)}
+            hint={`At most ${expires_in} (${duration(expires_in * SECOND)})`}
+          />
+          {varies.length > 0 && (
+            <fieldset>
+              <legend>What may be lower or narrower in each</legend>
+              <input type="hidden" name="series_varies-shown" value="1" />
+              {varies.map((key, index) => (
+                <CheckBox
+                  label={<Code text={pathLabel([key])} />}
+                  name="series_varies"
+                  value={String(index)}
+                  checked={isChecked(typed, index)}
+                />
+              ))}
+            </fieldset>
+          )}
+        </div>
+      </details>
+    </fieldset>
+  );
+}
+
+function isChecked(typed: Form | undefined, index: number): boolean {
+  if (!typed?.has('series_varies-shown')) return true;
+  return typed.list('series_varies').includes(String(index));
+}
+
+/** The series that a form gives, in the words of the API; nothing if it gives none. */
+export function readSeries(form: Form, row: ReviewedPermission) {
+  const offered = offeredSeries(row);
+  if (!offered || !form.has('series')) return {};
+  const number = (name: 'requests' | 'expires_in') =>
+    readNumber(textOr(form, `series_${name}`, String(offered[name])));
+  return {
+    series: {
+      requests: number('requests'),
+      expires_in: number('expires_in'),
+      varies: offered.varies.filter((_, index) => isChecked(form, index)),
+    },
+  };
+}
