@@ -507,14 +507,15 @@ it('shows nothing of another account', async () => {
 it('shows requests that are alike together, with what differs in columns, and denies them at once', async () => {
   const { account, agent, browser, world } = await open();
   const other = await account.agent({ name: 'Archivist' });
-  const ask = (amount: number) =>
+  const ask = (amount: number, more: object = {}) =>
     agent.request({
+      ...more,
       action: 'payout.send',
       resource: 'ledger:main',
       scope: { amount, currency: 'EUR' },
       expires_in: 2 * HOUR,
     });
-  const first = await ask(20);
+  const first = await ask(20, { series: { requests: 20, expires_in: HOUR } });
   world.advance(1);
   const between = await other.request({ action: 'payout.send', resource: 'ledger:main' });
   world.advance(1);
@@ -535,6 +536,8 @@ it('shows requests that are alike together, with what differs in columns, and de
   expect(text).toContain('3 like this payout.send on ledger:main of Mail assistant');
   expect(text).toContain('amount 7 to 1,500 currency EUR');
   expect(text).not.toContain('2 like this');
+  expect(text).toMatch(/Request 3 asks for a series ?: with it you can also approve the next 19/);
+  expect(page.text).toContain(`/console/permissions/${first.id}#series`);
   expect(page.text.match(/<details[^>]*id="alike-/g)).toHaveLength(1);
   expect(page.cost.trips).toBeLessThanOrEqual(2);
   const [, group = ''] = /name="group" value="([^"]+)"/.exec(page.text) ?? [];

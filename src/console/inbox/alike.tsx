@@ -86,6 +86,7 @@ export function Alike({ requests, reader }: AlikeProps) {
           differing={differing.slice(0, MAX_LIMITS)}
           hasTitles={hasTitles}
         />
+        {reader.mayDecide && <SeriesOffer requests={requests} />}
         {reader.mayDecide && deniable.length > 0 && (
           <p class="actions">
             <button
@@ -101,6 +102,26 @@ export function Alike({ requests, reader }: AlikeProps) {
         )}
       </details>
     </li>
+  );
+}
+
+/**
+ * The way to approve the next ones without seeing each: the request that asks for a series. Its
+ * card says what the series covers.
+ */
+function SeriesOffer({ requests }: { requests: WaitingRequest[] }) {
+  const asking = requests.findIndex(
+    ({ permission, standing }) => permission.series !== null && standing === 'decide',
+  );
+  const series = requests[asking]?.permission.series;
+  if (!series) return null;
+  return (
+    <p>
+      <a href={`/console/permissions/${requests[asking]?.permission.id}#series`}>
+        Request {asking + 1} asks for a series
+      </a>
+      : with it you can also approve the next {series.requests - 1} like it.
+    </p>
   );
 }
 

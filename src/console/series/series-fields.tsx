@@ -49,7 +49,7 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
   const { scope } = row.review?.proposal ?? row;
   const until = formatTime(now + expires_in * SECOND);
   return (
-    <fieldset class="series">
+    <fieldset class="series" id="series">
       <legend>It asks for a series</legend>
       <CheckBox
         name="series"
