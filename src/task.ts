@@ -24,6 +24,9 @@ export interface Task {
  */
 export type Slice = () => Promise<boolean>;
 
+/** Work that is done after the tasks of a run. It never rejects. */
+export type LaterWork = () => Promise<void>;
+
 /** The database, bindings and clock that a task works with on one shard. */
 export interface TaskContext {
   /** The name of the shard: two characters. */
@@ -37,8 +40,11 @@ export interface TaskContext {
   ledger: Ledger;
   env: Env;
   runtime: Runtime;
-  /** Takes work for which the run waits at its end, so that it delays no task. It never rejects. */
-  later: (work: Promise<void>) => void;
+  /**
+   * Takes work that waits for others on the internet. It begins after the tasks of the run, two at
+   * a time, so that it neither delays them nor takes all six connections of the Worker.
+   */
+  later: (work: LaterWork) => void;
 }
 
 /** A task of every minute. Its slices keep no state between them. */

@@ -23,8 +23,8 @@ export const treeTasks: readonly Task[] = [
     const witnesses = parseWitnesses(env.WITNESSES ?? '');
     if (!witnesses || witnesses.length === 0) return false;
     const [bucket, signer] = [requireBinding(env, 'FILES'), await openSigner(env)];
-    const sending = await sendHeads({ reader, ledger, bucket, signer, runtime, witnesses });
-    for (const work of sending) later(work);
+    const works = await sendHeads({ reader, ledger, bucket, signer, runtime, witnesses });
+    for (const work of works) later(work);
     return false;
   }),
   everyMinute('erase_trees', ({ reader, ledger, env, runtime }) =>

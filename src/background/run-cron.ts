@@ -4,8 +4,9 @@ import { listShards, openShard } from '../db/shards';
 import type { Env, Runtime } from '../env';
 import { serviceAuthority } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
+import { withLogFields } from '../lib/log';
 import { SECOND } from '../lib/time';
-import type { Task } from '../task';
+import type { LaterWork, Task } from '../task';
 import { TaskRun } from './task-run';
 import { TASKS } from './tasks';
 
@@ -25,6 +26,9 @@ const MAX_TIME = 50 * SECOND;
 const PAUSE_FACTOR = 3;
 const MAX_PAUSE = 250;
 
+/** How much of the work that tasks leave for later is done at the same time. */
+const LATER_LANES = 2;
+
 /**
  * Runs the tasks of a cron job on every shard, one slice (a limited part) of each in turn, so that
  * a task with much to do does not keep the others waiting. What fails or takes too long is left to
@@ -34,7 +38,7 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
   const cost = new Cost();
   const start = runtime.now();
   const isOver = () => cost.statements > MAX_STATEMENTS || runtime.now() - start > MAX_TIME;
-  const later: Promise<void>[] = [];
+  const later: LaterWork[] = [];
   let runs = await startRuns(cron, env, runtime, cost, later);
   while (runs.length > 0 && !isOver()) {
     for (const run of runs) {
@@ -48,7 +52,16 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
     runs = runs.filter(({ hasMore }) => hasMore);
   }
   for (const run of runs) run.stop();
-  await Promise.all(later);
+  await doWork(later);
+}
+
+/** Does work of any number, {@link LATER_LANES} at a time, in order. */
+async function doWork(waiting: LaterWork[]): Promise<void> {
+  const works = waiting.values();
+  const doNext = async () => {
+    for (const work of works) await work();
+  };
+  await Promise.all(Array.from({ length: LATER_LANES }, doNext));
 }
 
 /** Prepares the tasks of a cron job for each shard. */
@@ -57,7 +70,7 @@ async function startRuns(
   env: Env,
   runtime: Runtime,
   cost: Cost,
-  later: Promise<void>[],
+  later: LaterWork[],
 ): Promise<TaskRun[]> {
   const shards = listShards(env).flatMap((name) => {
     const database = openShard(env, name, cost);
@@ -76,7 +89,7 @@ async function startRuns(
       ledger: new Ledger(database, serviceAuthority('all')),
       env,
       runtime,
-      later: (work: Promise<void>) => later.push(work),
+      later: (work: LaterWork) => later.push(() => withLogFields({ cron, shard: name }, work)),
     };
     // While an account is on hold at the end of its move, other tasks would find half of it.
     const tasks: Task[] = [...tasksOf(name), ...(isBlocked(name) ? [] : due)];

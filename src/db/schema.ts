@@ -770,7 +770,7 @@ export const trees = sqliteTable(
      */
     witnessedSize: integer('witnessed_size').notNull().default(0),
     cosignedSize: integer('cosigned_size').notNull().default(0),
-    /** Before when no head is sent to the witnesses again; 0 before the first. */
+    /** Before when no head is sent to the witnesses again; 0 if a new one is published. */
     witnessDueAt: integer('witness_due_at').notNull().default(0),
     /** When to seal or publish next; null if there is nothing to do. */
     dueAt: integer('due_at'),

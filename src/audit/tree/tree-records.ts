@@ -95,6 +95,8 @@ function updateTrees(write: InternalWriter, growths: readonly TreeGrowth[], now:
       note: sql`sealed.note`,
       publishedSize: sql`iif(sealed.publish_at is null, sealed.size, ${trees.publishedSize})`,
       publishedAt: sql`iif(sealed.publish_at is null, ${now}, ${trees.publishedAt})`,
+      // Witnesses that did not answer before must not delay the others.
+      witnessDueAt: sql`iif(sealed.publish_at is null, 0, ${trees.witnessDueAt})`,
       dueAt: sql`iif(${hasMore}, ${now}, sealed.publish_at)`,
     })
     .from(sql`(

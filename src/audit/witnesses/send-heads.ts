@@ -7,6 +7,7 @@ import { logFailure } from '../../lib/log';
 import { MINUTE } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { Witness } from '../../lib/witness-list';
+import type { LaterWork } from '../../task';
 import { openTree, type Tree, type TreeRow, treeColumns } from '../tree/open-tree';
 import type { SealingContext } from '../tree/seal';
 import { headKey, readHead } from '../tree/storage';
@@ -27,9 +28,9 @@ type DueTree = TreeRow & { account: number; accountId: Id<'user'>; witnessedSize
 
 /**
  * Finds published heads that the witnesses have not all answered, and returns the work of sending
- * them: the caller need not wait for it. Each log has at most one head on its way.
+ * each of them, for later. Each log has at most one head on its way.
  */
-export async function sendHeads(context: SendingContext): Promise<Promise<void>[]> {
+export async function sendHeads(context: SendingContext): Promise<LaterWork[]> {
   const now = context.runtime.now();
   const due = await findDueTrees(context, now);
   if (due.length === 0) return [];
@@ -38,7 +39,7 @@ export async function sendHeads(context: SendingContext): Promise<Promise<void>[
   await context.ledger.write({
     changes: (write) => [write.update(trees).set({ witnessDueAt }).where(areChosen)],
   });
-  return due.map((tree) => sendHead(context, tree));
+  return due.map((tree) => () => sendHead(context, tree));
 }
 
 async function findDueTrees({ reader }: SendingContext, now: number): Promise<DueTree[]> {
