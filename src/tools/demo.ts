@@ -8,6 +8,7 @@ import { playOutcomes } from './demo/outcomes.ts';
 import { findPeople } from './demo/people.ts';
 import { type Actor, type PlayedRequest, playScene, registerAgents } from './demo/play.ts';
 import { approve, askForPayout, setUpReview } from './demo/review.ts';
+import { playSeries } from './demo/series.ts';
 import { readDemoAccount } from './demo-account.ts';
 import { findInstance } from './instance.ts';
 import { runProgram, UserError } from './user-error.ts';
@@ -42,6 +43,7 @@ async function play(): Promise<void> {
     await playReview(origin, user, first);
     await showOutcomes(user, first);
     await playBudget(user, first);
+    await showSeries(origin, user, first);
     await playRotation(origin, user, first);
   }
   await showAudit(user, actors, requests);
@@ -133,6 +135,20 @@ async function playBudget(user: Countersign, { api, name }: Actor): Promise<void
   say(
     `${name} asks for ${requests.length}: ${approved.length} are approved at once (${usage}), the next one waits for a person`,
   );
+}
+
+/** Has a person approve a run of like acts once. */
+async function showSeries(origin: string, user: Countersign, { api, name }: Actor): Promise<void> {
+  const [person] = await findPeople(origin, user);
+  if (!person) return;
+  const { first, later } = await playSeries(person, api);
+  const approved = later.filter(({ status }) => status === 'approved').length;
+  heading('Series');
+  say(`${person.name} approves a refund on shop:main, and the next 4 of at most 200 EUR each`);
+  say(
+    `${name} asks for ${later.length} more: ${approved} are approved at once, that of 900 EUR waits for a person`,
+  );
+  say(`The rest of the series is live until ${person.name} or another person ends it: ${first.id}`);
 }
 
 /** Has an agent say what happened after it used its approvals. */

@@ -1,4 +1,4 @@
-import { and, eq, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { prepareByAccount } from '../../db/prepare-by-account';
 import { MEMBER_STATUSES, series } from '../../db/schema';
@@ -139,14 +139,16 @@ export function selectLiveSeries(
 }
 
 const selectLive = prepareByAccount((select, account, agentId) =>
-  select()
-    .from(series)
+  select(getTableColumns(series))
+    // A cross join keeps this order, in which the agent is looked up once.
+    .from(sql`(
+      select agents.account, agents.number from agents
+      where agents.account = ${account} and agents.id = ${agentId}
+    ) as asking`)
+    .crossJoin(series)
     .where(
       and(
-        eq(series.account, account),
-        sql`${series.agent} = (
-          select number from agents where agents.account = ${account} and agents.id = ${agentId}
-        )`,
+        sql`${series.account} = asking.account and ${series.agent} = asking.number`,
         eq(series.action, sql.placeholder('action')),
         eq(series.resource, sql.placeholder('resource')),
         isLive(sql.placeholder('now')),
