@@ -49,6 +49,7 @@ describe('an operator', () => {
       audit_retention_days: 7,
       is_active: true,
       stopped: null,
+      witnessed: false,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
       token: {
@@ -210,6 +211,7 @@ describe('an operator', () => {
         'audit_retention_days',
         'is_active',
         'stopped',
+        'witnessed',
         'created_at',
         'updated_at',
       ],

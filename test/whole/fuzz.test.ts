@@ -5,7 +5,7 @@ import { brokenOf, type JsonSchema, valuesOf } from '../support/arbitrary';
 import { depth } from '../support/depth';
 import { writeHeavy } from '../support/heavy';
 import { checkIntegrity } from '../support/integrity';
-import { type Call, type Json, type TestAccount, World } from '../support/world';
+import { type Call, type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
 /**
  * Statuses that no response may have. (Each `World` validates its responses against the OpenAPI
@@ -49,6 +49,8 @@ async function makeScene() {
   const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
   const granted = await agent.approved({ max_uses: 1_000 });
+  const sealed = await agent.approved();
+  await world.sweep();
   const [entry] = await account.log();
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
   const exported: string = (await account.must(202, 'POST', '/v1/audit/export', range)).body
@@ -68,6 +70,7 @@ async function makeScene() {
     entry,
     exported,
     reported,
+    sealed: sealed.id as string,
     credentials,
     token: granted.token.value,
     tokenId: granted.token.id,
@@ -77,12 +80,14 @@ async function makeScene() {
 /** The id of an object that fits a path and that a request may change or delete. */
 async function spare(
   path: string,
-  { account, agent, entry, exported, reported }: typeof scene,
+  { account, agent, entry, exported, reported, sealed }: typeof scene,
 ): Promise<string> {
   const makers: [string, () => Promise<string>][] = [
     ['/v1/admin/users', async () => (await world.account()).id],
     ['/v1/me/tokens', () => idOf(account, '/v1/me/tokens', {})],
     ['/v1/agents', async () => (await account.agent()).id],
+    ['/v1/permissions/{id}/receipt', async () => sealed],
+    ['/v1/permissions/{id}/outcome', () => used(agent)],
     ['/v1/permissions', async () => (await agent.request()).id],
     ['/v1/policies', () => idOf(account, '/v1/policies', NEVER)],
     ['/v1/audit/export', async () => exported],
@@ -91,6 +96,13 @@ async function spare(
     ['/v1/downloads', async () => exported],
   ];
   return (await makers.find(([start]) => path.startsWith(start))?.[1]()) ?? '';
+}
+
+/** The id of a permission that the agent has used, and whose outcome it has promised. */
+async function used(agent: TestAgent): Promise<string> {
+  const { id, token } = await agent.approved({ reports_outcome: true });
+  await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+  return id;
 }
 
 /** A policy that decides nothing. */
