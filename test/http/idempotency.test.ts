@@ -27,6 +27,8 @@ interface Scene {
   account: TestAccount;
   agent: TestAgent;
   pending: string;
+  /** A permission that the agent used, and whose outcome it has promised. */
+  used: string;
   /** The value of a token with nine uses. */
   token: string;
   webhook: string;
@@ -42,6 +44,8 @@ async function makeScene(world = new World()): Promise<Scene> {
   const agent = await account.agent();
   const { token } = await agent.approved({ max_uses: 9 });
   const { id } = await agent.request();
+  const used = await agent.approved({ reports_outcome: true });
+  await agent.must(200, 'POST', '/v1/tokens/use', { token: used.token.value });
   const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', WEBHOOK);
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const { body: channel } = await account.must(201, 'POST', '/v1/channels', CHANNEL);
@@ -53,6 +57,7 @@ async function makeScene(world = new World()): Promise<Scene> {
   const messages = { channel: channel.id, message: message.id };
   const ids = {
     pending: id,
+    used: used.id as string,
     webhook: webhook.id,
     delivery: delivery.id,
     ...messages,
@@ -182,6 +187,10 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
   'POST /v1/permissions/:id/withdraw': ({ agent, pending }) => ({
     path: `/v1/permissions/${pending}/withdraw`,
     call: { token: agent.key },
+  }),
+  'POST /v1/permissions/:id/outcome': ({ agent, used }) => ({
+    path: `/v1/permissions/${used}/outcome`,
+    call: { token: agent.key, body: { status: 'succeeded', summary: 'Sent' } },
   }),
   'POST /v1/tokens/use': ({ account, token }) => ({
     path: '/v1/tokens/use',
