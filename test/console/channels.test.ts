@@ -66,7 +66,7 @@ describe('the channels of the console', () => {
     );
     expect(empty.text).not.toContain(NO_MAIL);
     const form = await browser.get('/console/channels/new');
-    expect(form.text.match(/checked=""/g)).toHaveLength(7);
+    expect(form.text.match(/checked=""/g)).toHaveLength(8);
     const typed = { kind: 'email', name: ` ${HOSTILE} `, events: EVENTS, agent_ids: [agent.id] };
     const created = await browser.submit('/console/channels', {
       ...readHiddenFields(form.text, '/console/channels'),

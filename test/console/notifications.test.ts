@@ -6,6 +6,7 @@ import { type Json, type TestAccount, World } from '../support/world';
 const PATH = '/console/me/notifications';
 const EVENTS = [
   ...['permission.requested', 'permission.escalated', 'permission.decided', 'permission.expired'],
+  'permission.outcome_missing',
   'webhook.disabled',
 ];
 

@@ -16,6 +16,7 @@ const BODIES: [RegExp, Record<string, unknown>][] = [
   [/\/restoration$/, { PUT: { shard: '00', restored_to: '2026-01-01T00:00:00Z' } }],
   [/\/owner$/, { POST: { email: 'ada@example.com' } }],
   [/\/statement$/, { POST: { decision: 'approve' } }],
+  [/\/outcome$/, { POST: { status: 'succeeded' } }],
   [/^\/v1\/webhooks/, { POST: {}, PUT: { description: 'Stolen' } }],
   [/^/, { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } }],
 ];

@@ -195,6 +195,7 @@ describe('a token of the provider', () => {
         updated_at: '2026-01-31T12:00:00.000Z',
       },
       scopes: SCOPES,
+      witnessed: false,
     });
     world.advance(MINUTE);
     const again = await scene.must(
