@@ -27,9 +27,11 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
     [
       'an entry that does not name the entry before of its permission',
       `select pos as subject from (
-         select pos, previous, lag(pos % 4294967296) over (partition by pos / 4294967296, permission order by pos) as before
+         select pos, agent, previous, lag(pos % 4294967296) over (partition by pos / 4294967296, permission order by pos) as before
          from audit_entries
-       ) where previous is not before`,
+       ) where previous is not before
+       -- The sealed entries of a deleted agent are erased before the others.
+       and not exists (select 1 from erasures where kind = 0 and number = agent)`,
     ],
     [
       'a permission whose events do not lead to its state',
