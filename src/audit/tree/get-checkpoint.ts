@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
+import { choice } from '../../http/fields';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { type LazyOutput, lazy } from '../../lib/lazy';
@@ -14,8 +15,9 @@ import { LogSigner } from './signer';
 
 const CheckpointQuery = lazy(() =>
   z.strictObject({
-    witnessed: z.literal('true').optional().meta({
-      description: 'Asks for the newest head that a witness has cosigned, with the cosignatures.',
+    witnessed: choice(['true', 'false']).optional().meta({
+      description:
+        'With `true`, the newest head that a witness has cosigned, with the cosignatures.',
     }),
   }),
 );
@@ -33,9 +35,10 @@ async function getCheckpoint(
   const { account } = principal;
   const [[row]] = await reader.load([selectTree(reader, account.number)]);
   const signer = await LogSigner.open(config.keyring, config.publicUrl);
-  const head = witnessed
-    ? row && (await readCosignedHead({ bucket: config.files, signer }, account.id, row))
-    : await getSignedHead(context, row);
+  const head =
+    witnessed === 'true'
+      ? row && (await readCosignedHead({ bucket: config.files, signer }, account.id, row))
+      : await getSignedHead(context, row);
   if (!head) throw new Problem('not_found', 'No witness has cosigned a head of this log.');
   const checkpoint = presentHead(head);
   if (!row?.isWitnessed) return checkpoint;

@@ -3774,10 +3774,10 @@ export interface components {
     };
     GetCheckpointQuery: {
       /**
-       * @description Asks for the newest head that a witness has cosigned, with the cosignatures.
-       * @constant
+       * @description With `true`, the newest head that a witness has cosigned, with the cosignatures.
+       * @enum {string}
        */
-      witnessed?: 'true';
+      witnessed?: 'true' | 'false';
     };
     ProveConsistencyQuery: {
       /**

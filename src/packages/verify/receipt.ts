@@ -1,6 +1,6 @@
 import { sha256, toBase64Url, utf8 } from './core/bytes.ts';
 import { type Checkpoint, readCheckpoint } from './core/checkpoint.ts';
-import { entryFault, Fault } from './core/findings.ts';
+import { CannotCheck, entryFault, Fault } from './core/findings.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './core/json.ts';
 import { verifyInclusion } from './core/merkle.ts';
 import { readSealedEntry } from './core/sealed-entry.ts';
@@ -53,7 +53,7 @@ export function isReceipt(value: Json): value is JsonObject {
 /**
  * Reads a receipt. Checks that every entry is under its checkpoint, and that the entries agree with
  * each other, with the arguments and with the preview. Does not check the checkpoint's signature.
- * @throws Fault if anything of this is wrong
+ * @throws Fault if anything of this is wrong; CannotCheck if it has no entry
  */
 export async function readReceipt(
   value: JsonObject,
@@ -92,8 +92,10 @@ async function readEntries(
   value: Json | undefined,
   checkpoint: Checkpoint,
 ): Promise<ReceiptEntry[]> {
-  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_ENTRIES)
-    throw new Fault('file', `The receipt does not have 1 to ${MAX_ENTRIES} entries`);
+  if (!Array.isArray(value) || value.length > MAX_ENTRIES)
+    throw new Fault('file', `The receipt has no list of at most ${MAX_ENTRIES} entries`);
+  if (value.length === 0)
+    throw new CannotCheck('The receipt holds no entry: all were older than the log is kept');
   const entries: ReceiptEntry[] = [];
   for (const part of value) {
     const entry = await readEntry(part, checkpoint);
