@@ -39,12 +39,16 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     return (await answer.json()) as Json;
   }
 
+  let resources = 0;
+
+  /** Asks for the action on a resource of its own, so that requests stand one by one in the inbox. */
   function ask(request: object = {}): Promise<Json> {
+    resources += 1;
     const scope = { max_amount: 250, recipients: ['ada@example.com', 'grace@example.com'] };
     return call(
       'POST',
       '/v1/permissions',
-      { action: 'mail.send', resource: 'mail:support', scope, ...request },
+      { action: 'mail.send', resource: `mail:${resources}`, scope, ...request },
       agentKey,
     );
   }
@@ -220,6 +224,36 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       ['denied', 'Not today'],
       ['denied', 'Not today'],
     ]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('opens a group by the keys, keeps it open while the list updates itself, and denies it at once', async () => {
+    const { context, page, faults } = await open();
+    const alike = { action: 'refund.create', resource: 'shop:main' };
+    const asked = [1, 2, 3].map((max) => ({ ...alike, scope: { max }, expires_in: 600 }));
+    const ids: string[] = [];
+    for (const request of asked) ids.push((await ask(request)).id);
+    await page.goto(`${local.origin}/console`);
+    const rows = ids.map((id) => page.locator(`#${id}`));
+    expect(await rows[0]?.isVisible()).toBe(false);
+    await page.keyboard.press('j');
+    await page.keyboard.press('d');
+    await rows[0]?.waitFor();
+    expect(
+      await page.locator(`#${ids[0]} a`).evaluate((link) => link === document.activeElement),
+    ).toBe(true);
+    await ask({ ...alike, scope: { max: 4 } });
+    await page.getByText('4 like this').waitFor({ timeout: 15_000 });
+    expect(await rows[2]?.isVisible()).toBe(true);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/permissions/*');
+    await page.keyboard.press('u');
+    await page.waitForURL('**/console');
+    await rows[2]?.waitFor();
+    await page.getByRole('button', { name: 'Deny all 4' }).click();
+    await rows[0]?.waitFor({ state: 'detached' });
+    for (const id of ids) expect((await read(id)).status).toBe('denied');
     expect(faults).toEqual([]);
     await context.close();
   });

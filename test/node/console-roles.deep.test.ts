@@ -48,12 +48,16 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
     return (await answer.json().catch(() => ({}))) as Json;
   }
 
+  let resources = 0;
+
+  /** Asks for the action on a resource of its own, so that requests stand one by one in the inbox. */
   function ask(request: object = {}): Promise<Json> {
+    resources += 1;
     const scope = { max_amount: 250, recipients: ['ada@example.com', 'grace@example.com'] };
     return call(
       'POST',
       '/v1/permissions',
-      { action: 'mail.send', resource: 'mail:a', scope, ...request },
+      { action: 'mail.send', resource: `mail:${resources}`, scope, ...request },
       agentKey,
     );
   }
@@ -516,6 +520,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
           'permission.requested',
           'permission.escalated',
           'permission.decided',
+          'permission.outcome_missing',
           'webhook.disabled',
           'account.stopped',
           'account.resumed',

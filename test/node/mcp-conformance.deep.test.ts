@@ -138,7 +138,7 @@ it.each(REVISIONS)(
     const mode = revision === REVISIONS[0] ? { pin: revision } : ('legacy' as const);
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
     await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp`)));
-    expect((await client.listTools()).tools).toHaveLength(5);
+    expect((await client.listTools()).tools).toHaveLength(6);
     const call = async (name: string, fields: object) => {
       const { isError, content, structuredContent } = await client.callTool({
         name,
@@ -191,6 +191,6 @@ it('mcp-remote serves the tools of a valid key', async () => {
   const tenant = await createTenant(service.origin, 'pro', 1);
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(new StdioClientTransport(startMcpRemote(tenant.agents[0]?.key ?? '')));
-  expect((await client.listTools()).tools).toHaveLength(5);
+  expect((await client.listTools()).tools).toHaveLength(6);
   await client.close();
 });

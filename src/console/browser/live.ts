@@ -44,23 +44,29 @@ export function pauseLiveParts(): void {
   });
 }
 
+/** The ids of what somebody opened in parts that update themselves, for this tab. */
+const OPEN = 'countersign-open';
+
 /**
- * Keeps open what somebody opened in a part that updates itself: an update lacks the attribute
- * `open`.
+ * Keeps open what somebody opened in a part that updates itself, also when they come back to the
+ * page: what the service sends lacks the attribute `open`.
  */
 export function keepOpen(): void {
-  const open = new Set<string>();
+  const open = new Set<string>(JSON.parse(sessionStorage.getItem(OPEN) ?? '[]'));
+  const openAgain = () => {
+    for (const details of document.querySelectorAll<HTMLDetailsElement>('[hx-get] details'))
+      if (open.has(details.id)) details.open = true;
+  };
   const remember = ({ target }: Event) => {
     if (!(target instanceof HTMLDetailsElement) || !target.closest('[hx-get]')) return;
     if (target.open) open.add(target.id);
     else open.delete(target.id);
+    sessionStorage.setItem(OPEN, JSON.stringify([...open]));
   };
+  openAgain();
   // The event does not bubble.
   document.addEventListener('toggle', remember, { capture: true });
-  document.addEventListener('htmx:after:swap', () => {
-    for (const details of document.querySelectorAll('details'))
-      if (open.has(details.id)) details.open = true;
-  });
+  document.addEventListener('htmx:after:swap', openAgain);
 }
 
 /**
