@@ -240,9 +240,8 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.keyboard.press('j');
     await page.keyboard.press('d');
     await rows[0]?.waitFor();
-    expect(
-      await page.locator(`#${ids[0]} a`).evaluate((link) => link === document.activeElement),
-    ).toBe(true);
+    const isFocused = `document.querySelector('#${ids[0]} a') === document.activeElement`;
+    expect(await page.evaluate(isFocused)).toBe(true);
     await ask({ ...alike, scope: { max: 4 } });
     await page.getByText('4 like this').waitFor({ timeout: 15_000 });
     expect(await rows[2]?.isVisible()).toBe(true);
