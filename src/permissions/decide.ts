@@ -4,6 +4,7 @@ import { unavailable } from '../errors';
 import type { Context, UserContext } from '../http/context';
 import { appendedSequence } from '../ledger/append';
 import type { Entry } from '../ledger/entry';
+import type { Guard } from '../ledger/guard';
 import { withPrefix } from '../lib/typeid';
 import { deciderOf, digestDetails, draftPermissionEntry } from './draft-entry';
 import { limitsOf } from './limits';
@@ -189,9 +190,12 @@ export async function settlePermission(
   if (isApproval) conditions.push(isApprovedSql(row, approversOf(voted), now));
   if (vote?.signature) conditions.push(hasPasskeySql(row.account, vote.by, vote.signature));
   const guard = reviewVote && voteGuard(context, row, reviewVote);
+  const guards: Guard[] = [];
+  if (guard) guards.push(guard);
+  if (given) guards.push(given.guard);
   const committed = await ledger
     .commit({
-      guards: [...(guard ? [guard] : []), ...(given ? [given.guard] : [])],
+      guards,
       changes: (write) => {
         const settling = write
           .update(permissions)

@@ -505,7 +505,14 @@ it('shows nothing of another account', async () => {
 });
 
 it('shows requests that are alike together, with what differs in columns, and denies them at once', async () => {
-  const { account, agent, browser, world } = await open();
+  const world = new World();
+  // Another account has requests that look the same.
+  const stranger = await (await world.account()).agent({ name: 'Mail assistant' });
+  for (let i = 0; i < 4; i++)
+    await stranger.request({ action: 'payout.send', resource: 'ledger:main' });
+  const account = await world.account();
+  const { browser } = await makeMember(account, 'approver');
+  const agent = await account.agent({ name: 'Mail assistant' });
   const other = await account.agent({ name: 'Archivist' });
   const ask = (amount: number, more: object = {}) =>
     agent.request({

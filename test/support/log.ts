@@ -66,3 +66,14 @@ export function requestLine(
   expect(lines[0].code).toBe(answer.status >= 400 ? answer.body.code : undefined);
   return lines[0];
 }
+
+/** The error lines that the service logs while a callback runs. */
+export async function errorsDuring(callback: () => Promise<unknown>): Promise<Json[]> {
+  const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  try {
+    await callback();
+    return spy.mock.calls.map(([line]) => JSON.parse(line));
+  } finally {
+    spy.mockRestore();
+  }
+}

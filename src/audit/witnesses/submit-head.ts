@@ -37,7 +37,7 @@ export async function submitHead(
     if (known > size) throw new HeadRefused(`it has cosigned a larger size, ${known}`);
     answer = await send(runtime, witness, await writeRequest(tree, known));
   }
-  if (answer.status === 422) throw new HeadRefused(`it says that the log has not only grown`);
+  if (answer.status === 422) throw new HeadRefused('it says that the log has not only grown');
   if (answer.status !== 200) throw new Error(`it answered ${answer.status}`);
   return findCosignature(witness, note, answer.text, runtime.now());
 }

@@ -1,12 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { Page } from '../../http/page';
 import { listPermissions } from '../../permissions/list';
-import {
-  listWaiting,
-  MAX_EXAMINED,
-  type WaitingOrder,
-  type WaitsFor,
-} from '../../permissions/list-waiting';
+import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
 import { PermissionStatus } from '../../permissions/permission';
 import { listLiveSeries } from '../../permissions/series/list-live';
 import type { Refusal } from '../frame/form';
@@ -15,13 +9,15 @@ import { firstSection } from '../frame/navigation';
 import { sendPage, sendPart } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
-import { Form, ListFilter, TextField } from '../parts/form';
+import { ListFilter } from '../parts/form';
 import { LivePart } from '../parts/live';
 import { LiveSeriesList } from '../series/live-series';
 import { type ConsoleContext, requireScopes } from '../session/access';
+import { countOf, titleOf } from './count-words';
 import { DenyBar } from './deny-bar';
 import { EndedList, UnknownList } from './ended-list';
 import { Keys } from './keys';
+import { Nothing } from './nothing';
 import { WaitingList } from './waiting-list';
 import { mayDeny } from './waiting-row';
 
@@ -35,9 +31,8 @@ const ENDED: Record<PermissionStatus, string> = {
 
 const ORDERS: readonly WaitingOrder[] = ['urgent', 'newest'];
 
-/** For whom the requests of a tab wait, and how the pages name them. */
+/** For whom the requests of a tab wait. */
 const WAITS_FOR = { pending: 'caller', others: 'others' } as const;
-const WHOM: Record<WaitsFor, string> = { caller: 'you', others: 'others' };
 
 /** How often the inbox looks for new requests, in seconds. */
 const INTERVAL = 10;
@@ -161,44 +156,6 @@ export async function showWaiting(
       </>
     ),
   });
-}
-
-/**
- * The title of the document. Where the first page shows what waits for the reader, it has the
- * count.
- */
-function titleOf(
-  { data, has_more }: Page<unknown>,
-  waitsFor: WaitsFor | undefined,
-  isFirst: boolean,
-): string {
-  if (waitsFor === 'others') return 'Inbox: waiting for others';
-  if (waitsFor === undefined || !isFirst || data.length === 0) return 'Inbox';
-  return `(${shownCount(data, has_more)}) Inbox`;
-}
-
-/** How many requests a page shows, with a plus sign if more follow. */
-function shownCount(data: readonly unknown[], hasMore: boolean): string {
-  return hasMore ? `${data.length}+` : String(data.length);
-}
-
-/** Says how many requests of the page wait for whom; empty on the next pages. */
-function countOf(
-  { data, has_more }: Page<unknown>,
-  waitsFor: WaitsFor | undefined,
-  isFirst: boolean,
-): string {
-  if (waitsFor === undefined) return '';
-  const verb = data.length < 2 ? 'waits' : 'wait';
-  const wait = `${verb} for ${WHOM[waitsFor]}.`;
-  if (has_more && data.length < PAGE_SIZE) {
-    const which = isFirst ? 'the first' : 'the next';
-    const count = data.length || 'none';
-    const examined = `${which} ${MAX_EXAMINED.toLocaleString('en')} requests`;
-    return `Of ${examined}, ${count} ${wait} More follow.`;
-  }
-  if (!isFirst) return '';
-  return `${shownCount(data, has_more)} ${wait}`;
 }
 
 /** Says in which order the requests are, with a link to the other one. */
@@ -333,63 +290,5 @@ function AgentFilter({ address, current }: { address: URL; current: string | und
         ['status', 'for', 'order', 'outcome'].map((name) => [name, address.searchParams.get(name)]),
       )}
     />
-  );
-}
-
-interface NothingProps {
-  waitsFor: WaitsFor | undefined;
-  isFiltered: boolean;
-}
-
-function Nothing({ waitsFor, isFiltered }: NothingProps) {
-  if (isFiltered) {
-    return (
-      <Empty title="Nothing waits here.">
-        <p>
-          <a href={waitsFor === 'others' ? '/console?for=others' : '/console'}>
-            Show the whole list
-          </a>
-        </p>
-      </Empty>
-    );
-  }
-  if (agentsOf(usePage().names).length === 0) return <FirstSteps />;
-  const whom = waitsFor ? WHOM[waitsFor] : 'a decision';
-  return (
-    <Empty title={`Nothing waits for ${whom}.`}>
-      <p>New requests appear here by themselves.</p>
-    </Empty>
-  );
-}
-
-/** Tells an account without agents how to connect the first one. */
-function FirstSteps() {
-  if (!usePage().may('agents:write')) {
-    return (
-      <Empty title="No agent is registered yet.">
-        <p>
-          Requests of agents will wait here. A developer, admin or owner of the account can register
-          one.
-        </p>
-      </Empty>
-    );
-  }
-  return (
-    <Empty title="Connect your first agent">
-      <p>
-        Register it to get its key, with three lines that send a first request. The request then
-        waits here for you.
-      </p>
-      <Form action="/console/agents" class="inline" creates>
-        <TextField
-          label="Name of the agent"
-          name="name"
-          value="My first agent"
-          maxlength={255}
-          required
-        />
-        <button type="submit">Register it</button>
-      </Form>
-    </Empty>
   );
 }

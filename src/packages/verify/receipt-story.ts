@@ -4,7 +4,7 @@ import type { Receipt, ReceiptEntry } from './receipt.ts';
 
 /** Longer values are cut in sentences. */
 const MAX_LENGTH = 2_000;
-/** Of more uses only the number and the last one are told. */
+/** If there are more uses, only their number and the last one are told. */
 const MAX_TOLD_USES = 10;
 
 /** How a person decided. */

@@ -87,7 +87,7 @@ function requireFields(
     throw new Fault('file', `${where} has an unknown ${JSON.stringify(unknown)}`);
 }
 
-/** Reads the entries, each of which must be under the checkpoint. */
+/** Reads the entries. Each must be under the checkpoint. */
 async function readEntries(
   value: Json | undefined,
   checkpoint: Checkpoint,

@@ -54,8 +54,8 @@ interface RequestPermissionContext extends AgentContext {
  * If the policy or the series that approves it is changed, or is used up, before the approval is
  * stored, weighs the request again. After three such races people decide.
  * @throws Problem `invalid_request`, `account_stopped`; `conflict` if the agent or the account has
- *   the maximum number of pending requests, or the log is full; `external_id_conflict` if another request of the agent
- *   has the external id
+ *   the maximum number of pending requests, or the log is full; `external_id_conflict` if another
+ *   request of the agent has the external id
  */
 export async function requestPermission(
   context: RequestPermissionContext,

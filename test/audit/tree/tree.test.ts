@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:test';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { TestBucket } from '../../support/bucket';
 import { depth } from '../../support/depth';
 import { failingCalls, MODES } from '../../support/failing-calls';
 import { FaultyDatabase } from '../../support/faults';
+import { errorsDuring } from '../../support/log';
 import { rootOf } from '../../support/merkle';
 import { Outage } from '../../support/outage';
 import { emptyTables } from '../../support/tables';
@@ -38,17 +39,6 @@ async function makeScene(overrides: Partial<World['env']> = {}): Promise<Scene> 
 async function keptNotes({ bucket, account }: Scene): Promise<string[]> {
   const keys = bucket.keys.filter((key) => key.startsWith(`trees/${account.id}/checkpoints/`));
   return Promise.all(keys.map(async (key) => (await bucket.binding.get(key))?.text() ?? ''));
-}
-
-/** The error lines that the service logs while a callback runs. */
-async function errorsDuring(callback: () => Promise<unknown>): Promise<Json[]> {
-  const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  try {
-    await callback();
-    return spy.mock.calls.map(([line]) => JSON.parse(line));
-  } finally {
-    spy.mockRestore();
-  }
 }
 
 describe('the head of a log', () => {

@@ -9,6 +9,7 @@ import {
 } from '../../../src/packages/verify/core/witness-policy';
 import { readReceipt } from '../../../src/packages/verify/receipt';
 import { answers, hang, type Receiver } from '../../support/internet';
+import { errorsDuring } from '../../support/log';
 import { emptyTables } from '../../support/tables';
 import { checkpointOf, expectSigned, expectTree } from '../../support/tree';
 import { TestWitness } from '../../support/witness';
@@ -77,17 +78,6 @@ async function witnessesOf({ ann, ben }: Scene, { note }: Json): Promise<string[
 
 function withoutCosignatures(checkpoint: Json): Json {
   return { ...checkpoint, note: checkpoint.note.split('— ann')[0] };
-}
-
-/** The error lines that the service logs while a callback runs. */
-async function errorsDuring(callback: () => Promise<unknown>): Promise<Json[]> {
-  const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  try {
-    await callback();
-    return spy.mock.calls.map(([line]) => JSON.parse(line));
-  } finally {
-    spy.mockRestore();
-  }
 }
 
 describe('the heads of a witnessed log', () => {

@@ -17,7 +17,7 @@ export const receipt = command({
     },
   },
   notes: [
-    'It needs permissions:read and audit:read. Whoever has the file and the public keys of the log checks it with ' +
+    'It needs permissions:read and audit:read. Anybody with the file and the public keys of the log can check it with ' +
       '`countersign verify`, also when the service is gone. It holds the arguments of the act, if the service has them.',
   ],
   examples: [
