@@ -220,7 +220,8 @@ describe('deleted agents', () => {
 
 describe('an account that moves', () => {
   it('is not counted while it is ordered to move or held, and its figures stay exact', async () => {
-    const { world, second, check } = await makeScene(new World({ DB_01: env.DB_01 }));
+    const { world, second, check } = await makeScene();
+    Object.assign(world.env, { DB_01: env.DB_01 });
     const before = await countedRequests();
     for (const order of [orderMove, orderHeldMove]) {
       await order(world, second.id, '01');
@@ -238,9 +239,9 @@ describe('an account that moves', () => {
   it.each([0, 12, 2_000])(
     'with %i positions counted keeps its figures on the new shard',
     async (counted) => {
-      const world = new World({ DB_01: env.DB_01 });
       // The new shard has agents of its own, which have other numbers than on the old one.
-      const { second, agents, first } = await makeScene(world);
+      const { world, second, agents, first } = await makeScene();
+      Object.assign(world.env, { DB_01: env.DB_01 });
       const [, , ...moving] = agents;
       if (counted > 0) await countSlice(world, counted);
       const expected = await Promise.all(moving.map(readStatistics));

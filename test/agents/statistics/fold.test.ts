@@ -158,7 +158,8 @@ it('a year of hours and days reads at most 1,100 rows, and 720 hours at most 750
 });
 
 it('nothing of an account is folded while it moves, and it keeps its figures on the new shard', async () => {
-  const { world, second, agents, check } = await makeScene(new World({ DB_01: env.DB_01 }));
+  const { world, second, agents, check } = await makeScene();
+  Object.assign(world.env, { DB_01: env.DB_01 });
   world.advance(40 * DAY);
   for (const order of [orderMove, orderHeldMove]) {
     const [hours] = await countBuckets(agents[1]);

@@ -14,7 +14,6 @@ import {
 } from '../../support/outcomes';
 import { DATABASES } from '../../support/shards';
 import { emptyTables } from '../../support/tables';
-import { World } from '../../support/world';
 
 beforeEach(async () => {
   for (const database of Object.values(DATABASES)) {
@@ -22,6 +21,13 @@ beforeEach(async () => {
     await emptyTables(database);
   }
 });
+
+/** The scene on the first shard: with two, its accounts would be on the one with less in it. */
+async function makeScene() {
+  const scene = await makeOutcomeScene();
+  Object.assign(scene.world.env, { DB_01: env.DB_01 });
+  return scene;
+}
 
 /** Moves the account slice by slice, so that reports come between the slices. */
 function openMover(): Mover {
@@ -34,7 +40,7 @@ function openMover(): Mover {
 it.each([0, 1, 3, 5, 8])(
   'an account takes its outcomes along, and those reported after %d slices',
   async (slices) => {
-    const { world, account, agent } = await makeOutcomeScene(new World({ DB_01: env.DB_01 }));
+    const { world, account, agent } = await makeScene();
     const old = await usePromised(agent, { preview: { title: 'The old one' } });
     world.advance(REPORT_PERIOD);
     await world.sweep();
@@ -69,7 +75,7 @@ it.each([0, 1, 3, 5, 8])(
 );
 
 it('what becomes unknown during a move is told once', async () => {
-  const { world, account, agent } = await makeOutcomeScene(new World({ DB_01: env.DB_01 }));
+  const { world, account, agent } = await makeScene();
   const { id } = await usePromised(agent);
   await orderMove(world, account.id, '01');
   const mover = openMover();
