@@ -83,7 +83,9 @@ export interface components {
       | 'account:read'
       | 'account:write'
       | 'channels:read'
-      | 'channels:write';
+      | 'channels:write'
+      | 'connections:read'
+      | 'connections:write';
     /**
      * @example {
      *       "email": "ada@example.com",
@@ -822,7 +824,10 @@ export interface components {
       | 'passkey.counter_went_back'
       | 'account.stopped'
       | 'account.resumed'
-      | 'series.ended';
+      | 'series.ended'
+      | 'connection.created'
+      | 'connection.updated'
+      | 'connection.deleted';
     /**
      * @example {
      *       "shard": "00",
@@ -1123,7 +1128,9 @@ export interface components {
      *           "account:read",
      *           "account:write",
      *           "channels:read",
-     *           "channels:write"
+     *           "channels:write",
+     *           "connections:read",
+     *           "connections:write"
      *         ],
      *         "member_id": null,
      *         "expires_at": null,
@@ -1835,6 +1842,7 @@ export interface components {
      *       "input_digest": null,
      *       "preview_digest": "sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM",
      *       "external_id": null,
+     *       "connection_id": null,
      *       "series": null,
      *       "granted_series": null,
      *       "review": null,
@@ -1891,6 +1899,8 @@ export interface components {
       preview_digest: string | null;
       /** @description The agent's own name for the request. */
       external_id: string | null;
+      /** @description The connection that made the request for the agent, and sends it once it is approved; null for a request of the agent itself. */
+      connection_id: string | null;
       /** @description The run of like acts that the agent asked for. */
       series: components['schemas']['Series'] | null;
       /** @description The series that the approval gave: it approves the next requests that are like this one. */

@@ -102,6 +102,7 @@ async function draftRow(
 }
 
 const UNDECIDED = {
+  connectionId: null,
   eraseAt: null,
   grantedScope: null,
   grantedSeries: null,
