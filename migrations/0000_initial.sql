@@ -504,6 +504,7 @@ CREATE TABLE `series` (
 	`ended_at` integer,
 	`policy_id` text,
 	`policy_updated_at` integer,
+	`connection_id` blob,
 	`given_by` text NOT NULL,
 	`mac` blob NOT NULL,
 	PRIMARY KEY(`account`, `agent`, `live_until`, `permission`)

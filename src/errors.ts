@@ -1,3 +1,5 @@
+import type { Json } from './lib/json';
+
 /**
  * Every problem code of the API, with its HTTP status, its title (RFC 9457) and what it means to
  * the client.
@@ -249,7 +251,7 @@ interface ProblemOptions {
   errors?: FieldError[];
   headers?: Record<string, string>;
   /** Extension members of the problem document (RFC 9457 section 3.2). */
-  members?: Record<string, string>;
+  members?: Record<string, Json>;
 }
 
 /**

@@ -534,6 +534,8 @@ export const series = sqliteTable(
      */
     policyId: text('policy_id').$type<Id<'policy'>>(),
     policyUpdatedAt: integer('policy_updated_at'),
+    /** The connection whose acts it approves; null for acts that the agent takes itself. */
+    connectionId: idColumn('conn')('connection_id'),
     /**
      * The members whose votes gave it, in hexadecimal, each with the `active_since` of the member
      * at that time.
