@@ -429,6 +429,7 @@ CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_stat
 CREATE INDEX `outcomes_awaited` ON `permissions` ((outcome_due_at / 60000),`account`,`outcome_due_at`) WHERE outcome_state = 1;--> statement-breakpoint
 CREATE INDEX `permissions_by_outcome` ON `permissions` (`account`,`outcome_state`,`request_entry`,`agent`,`action`,`created_at`) WHERE outcome_state in (2, 4);--> statement-breakpoint
 CREATE INDEX `permissions_by_connection` ON `permissions` (`account`,`connection_id`,`id`) WHERE connection_id is not null;--> statement-breakpoint
+CREATE INDEX `permissions_waiting_by_connection` ON `permissions` (`account`,`connection_id`) WHERE status = 0 and connection_id is not null;--> statement-breakpoint
 CREATE TABLE `policies` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,

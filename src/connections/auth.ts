@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { connections } from '../db/schema';
+import { invalidRequest } from '../errors';
 import { plainText } from '../http/fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { framesMessage, HEADER_NAME } from './header-names';
@@ -90,15 +91,44 @@ export function presentAuth({
   return { type: authType, header: authHeader ?? '', prefix: authPrefix ?? '' };
 }
 
-/** Says why a secret does not fit how it is sent; null if it does. */
-export function findSecretFault(auth: AuthInput, secret: string | undefined): string | null {
-  if (auth.type === 'none') return secret === undefined ? null : 'is not sent with the type `none`';
-  if (secret === undefined) return 'is required';
-  if (auth.type === 'basic') {
-    // A control character would be a fault of the client that decodes it (RFC 7617 section 2).
-    if (/\p{Cc}/u.test(secret)) return 'must not have control characters';
-    return secret.includes(':') ? null : 'must be user:password';
+/**
+ * The secret for a way to send it; null if it sends none.
+ * @param missing what the caller is told if there is none
+ * @throws Problem `invalid_request` if it does not fit how it is sent
+ */
+export function requireSecret(
+  { type }: AuthInput,
+  secret: string | undefined,
+  missing = 'is required',
+): string | null {
+  if (type === 'none' && secret === undefined) return null;
+  const fault = secret === undefined ? missing : findSecretFault(type, secret);
+  if (fault !== null) throw invalidRequest([{ path: 'body.secret', message: fault }]);
+  return secret ?? null;
+}
+
+function findSecretFault(type: AuthInput['type'], secret: string): string | null {
+  switch (type) {
+    case 'none':
+      return 'is not sent with the type `none`';
+    case 'basic':
+      // RFC 7617 section 2.
+      if (/\p{Cc}/u.test(secret)) return 'must not have control characters';
+      return secret.includes(':') ? null : 'must be user:password';
+    case 'header':
+      if (!new RegExp(VISIBLE).test(secret)) return 'must be printable ASCII characters';
+      return secret.trim() === secret ? null : 'must not begin or end with a blank';
   }
-  if (!new RegExp(VISIBLE).test(secret)) return 'must be printable ASCII characters';
-  return secret.trim() === secret ? null : 'must not begin or end with a blank';
+}
+
+/** The header that carries the credential of a connection; null if it has none. */
+export function credentialHeader(
+  { authType, authHeader, authPrefix }: AuthColumns,
+  secret: string | null,
+): { name: string; value: string } | null {
+  if (authType === 'none' || secret === null) return null;
+  if (authType === 'header')
+    return { name: authHeader ?? '', value: `${authPrefix ?? ''}${secret}` };
+  const encoded = new TextEncoder().encode(secret).toBase64();
+  return { name: 'Authorization', value: `Basic ${encoded}` };
 }

@@ -481,6 +481,10 @@ export const permissions = sqliteTable(
     index('permissions_by_connection')
       .on(table.account, table.connectionId, table.id)
       .where(sql`connection_id is not null`),
+    // The calls that wait, which are withdrawn when their connection is switched off or deleted.
+    index('permissions_waiting_by_connection')
+      .on(table.account, table.connectionId)
+      .where(sql`status = 0 and connection_id is not null`),
   ],
 );
 

@@ -97,10 +97,11 @@ interface Writer<T> {
 }
 
 /**
- * Builds the statements of {@link Ledger.change}. It cannot reach the state of permissions and
- * tokens.
+ * Builds the statements of {@link Ledger.change}. Of the state of permissions and tokens it can only
+ * withdraw requests of connections.
  */
-export type RecordWriter = Writer<RecordTable>;
+export type RecordWriter = Writer<RecordTable> &
+  Pick<Writer<RecordTable | typeof connectionRequests>, 'update'>;
 
 /**
  * Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but
