@@ -1,6 +1,7 @@
-import { and, eq, type SQL } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
+import { prepareByAccount } from '../db/prepare-by-account';
 import { connections } from '../db/schema';
 import { notFound } from '../errors';
 import type { RequestContext } from '../http/context';
@@ -123,9 +124,17 @@ export function presentConnection(row: Omit<ConnectionRow, 'account' | 'secret'>
 }
 
 /** The condition that finds the connection with this identifier, if the account has it. */
-export function isConnection(account: number | SQL<number>, id: Id<'conn'>) {
+export function isConnection(account: number | SQL<number>, id: Id<'conn'> | SQL) {
   return and(eq(connections.account, account), eq(connections.id, id));
 }
+
+/** The placeholder `id` of a prepared query, for the id of a connection. */
+const CONNECTION_ID = sql`${sql.param(sql.placeholder('id'), connections.id)}`;
+
+/** Selects a connection of an account. */
+export const selectConnection = prepareByAccount((select, account) =>
+  select().from(connections).where(isConnection(account, CONNECTION_ID)),
+);
 
 /** Preloads the connection in the path. */
 export async function preloadConnection(c: RequestContext, reader: Reader, account: SQL<number>) {

@@ -3,6 +3,7 @@ import { createConnectionRoute } from './create';
 import { deleteConnectionRoute } from './delete';
 import { getConnectionRoute } from './get';
 import { listConnectionsRoute } from './list';
+import { proxyRoute } from './proxy/route';
 import { testConnectionRoute } from './test';
 import { updateConnectionRoute } from './update';
 
@@ -13,4 +14,5 @@ export const connectionRoutes = new Hono()
   .route('/', getConnectionRoute)
   .route('/', updateConnectionRoute)
   .route('/', deleteConnectionRoute)
-  .route('/', testConnectionRoute);
+  .route('/', testConnectionRoute)
+  .route('/', proxyRoute);

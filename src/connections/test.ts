@@ -9,12 +9,10 @@ import { answer, ok, operation } from '../http/operation';
 import { countField } from '../http/response-fields';
 import { requireNotStopped } from '../ledger/stop';
 import { type LazyOutput, lazy } from '../lib/lazy';
-import { isLoopback } from '../lib/target';
 import { SECOND } from '../lib/time';
 import { untilAborted } from '../lib/until-aborted';
-import { findNameFault } from '../receivers/webhooks/dispatch/name-lookup';
 import { credentialHeader } from './auth';
-import { findBaseUrlFault } from './base-url';
+import { findCallFault } from './callable';
 import { type ConnectionRow, preloadConnection, requireConnection } from './connection';
 import { openSecret } from './secret';
 
@@ -64,7 +62,8 @@ export async function testConnection(
   requireNotStopped(principal.account);
   if (!connection.isActive)
     throw new Problem('connection_refused', 'The connection is switched off. Switch it on first.');
-  await requireCallable(context, connection.baseUrl);
+  const fault = await findCallFault(context, connection.baseUrl);
+  if (fault !== null) throw new Problem('connection_failed', `${fault} Nothing was sent.`);
   const secret = await openSecret(config, principal.account.id, connection);
   const credential = credentialHeader(connection, secret);
   const headers = new Headers({ Accept: '*/*', 'User-Agent': USER_AGENT });
@@ -84,16 +83,6 @@ export async function testConnection(
       throw new Problem('connection_timeout', `There was no answer within ${seconds} seconds.`);
     throw new Problem('connection_failed', 'The other service could not be reached.');
   }
-}
-
-/** @throws Problem `connection_failed` if nothing may be sent to the URL */
-async function requireCallable({ runtime, config }: UserContext, baseUrl: string): Promise<void> {
-  const fault = findBaseUrlFault(config, baseUrl);
-  if (fault) throw new Problem('connection_failed', `The base URL ${fault}. Nothing was sent.`);
-  const { hostname } = new URL(baseUrl);
-  if (!config.webhooks.looksUpNames || isLoopback(hostname)) return;
-  const nameFault = await findNameFault(runtime, hostname);
-  if (nameFault) throw new Problem('connection_failed', `${nameFault} Nothing was sent.`);
 }
 
 export const testConnectionRoute = new Hono().post(
