@@ -596,7 +596,7 @@ describe('commands', () => {
     expect(shown).toMatch(/GET HEAD +any +is sent at once/);
     expect(shown).toMatch(/any +\/x +asks for permission +Do \\u\{1b\}\[2J it/);
     const refusal = problem(400, 'invalid_request', {
-      errors: [{ path: 'body.agent_ids.0', message: 'is wrong' }],
+      errors: [{ path: 'body.agent_ids', message: 'is wrong' }],
     });
     const refused = await runInProcess(['connections', 'create'], {
       'POST /v1/connections': refusal,
