@@ -23,7 +23,8 @@ const USER_AGENT = 'Countersign-Connections/1.0';
 /** A dot segment in any encoding, an empty segment, a backslash, a blank or a fragment. */
 const NOT_A_PATH = /[\s\p{Cc}#\\]|^[^?]*(\/\/|\/(\.|%2e){1,2}(\/|\?|$))/iu;
 
-const ConnectionTest = lazy(() =>
+/** The body of a test. */
+export const ConnectionTest = lazy(() =>
   z
     .strictObject({
       path: plainText(MAX_PATH_LENGTH)

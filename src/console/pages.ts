@@ -34,6 +34,7 @@ import {
   sendMessageAgain,
   showChannelDelivery,
 } from './channels/delivery';
+import { connectionRoutes } from './connections/routes';
 import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
@@ -124,6 +125,7 @@ export const pages = new Hono<AppEnv>()
   .route('/', pairRoutes)
   .route('/', linkRoutes)
   .route('/', unlinkRoutes)
+  .route('/', connectionRoutes)
   .get('/console', consoleAccess(null), showInbox)
   .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
   .post('/console/deny', consoleAccess(DECIDE), denySeveral)

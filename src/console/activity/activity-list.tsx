@@ -53,6 +53,7 @@ const PAGES: Record<string, readonly [path: string, scope: Scope]> = {
   policy: ['/console/policies', 'policies:read'],
   webhook: ['/console/webhooks', 'webhooks:read'],
   chan: ['/console/channels', 'channels:read'],
+  conn: ['/console/connections', 'connections:read'],
   member: ['/console/members', 'account:read'],
   perm: ['/console/permissions', 'permissions:read'],
 };

@@ -1,5 +1,6 @@
 import { loadMemberNames } from '../../accounts/members/list';
 import { listAgents } from '../../agents/list';
+import { listConnections } from '../../connections/list';
 import { OPERATOR } from '../../http/activity';
 import type { Scope, UserContext } from '../../http/context';
 import { withPrefix } from '../../lib/typeid';
@@ -10,8 +11,8 @@ import { listReceivers } from '../../receivers/webhooks/receivers';
 const MAX_NAMED = 500;
 
 /**
- * The names of the account's people, agents, policies, webhooks and channels, of the account's own
- * tokens and of the operator, by their ids.
+ * The names of the account's people, agents, policies, webhooks, channels and connections, of the
+ * account's own tokens and of the operator, by their ids.
  */
 export interface Names extends ReadonlyMap<string, string> {}
 
@@ -28,7 +29,7 @@ export function decidersOf(names: Names): [id: string, name: string][] {
     .map(([id, name]) => [id, id.startsWith('policy_') ? `Policy “${name}”` : name]);
 }
 
-type Kind = 'people' | 'agents' | 'policies' | 'webhooks' | 'channels';
+type Kind = 'people' | 'agents' | 'policies' | 'webhooks' | 'channels' | 'connections';
 
 const SCOPES: Record<Kind, Scope> = {
   people: 'account:read',
@@ -36,6 +37,7 @@ const SCOPES: Record<Kind, Scope> = {
   policies: 'policies:read',
   webhooks: 'webhooks:read',
   channels: 'channels:read',
+  connections: 'connections:read',
 };
 
 /**
@@ -49,7 +51,7 @@ export async function loadNames(context: UserContext, kinds: readonly Kind[]): P
     if (!kinds.includes(kind) || !principal.scopes.includes(SCOPES[kind])) return [];
     return (await list()).data;
   };
-  const [members, removed, agents, policies, webhooks, channels] = await Promise.all([
+  const [members, removed, agents, policies, webhooks, channels, connections] = await Promise.all([
     listOf('people', async () => ({ data: await loadMemberNames(context, page) })),
     listOf('people', async () => ({
       data: await loadMemberNames(context, { ...page, status: 'removed' }),
@@ -58,13 +60,14 @@ export async function loadNames(context: UserContext, kinds: readonly Kind[]): P
     listOf('policies', () => listPolicies(context, page)),
     listOf('webhooks', () => listReceivers(context, 'webhook', page)),
     listOf('channels', () => listReceivers(context, 'channel', page)),
+    listOf('connections', () => listConnections(context, page)),
   ]);
   const names = new Map<string, string>([
     [principal.account.id, 'a token of the account'],
     [OPERATOR, 'the operator'],
   ]);
   for (const { id, name, email } of [...members, ...removed]) names.set(id, name ?? email ?? id);
-  for (const { id, name } of [...agents, ...policies]) names.set(id, name);
+  for (const { id, name } of [...agents, ...policies, ...connections]) names.set(id, name);
   for (const { id, url } of webhooks) names.set(id, url);
   for (const { id, name } of channels) names.set(withPrefix('chan', id), name ?? '');
   return names;

@@ -13,6 +13,7 @@ const GROUPS: Section[][] = [
   [
     { path: '/console/agents', name: 'Agents', scope: 'agents:read' },
     { path: '/console/policies', name: 'Policies', scope: 'policies:read' },
+    { path: '/console/connections', name: 'Connections', scope: 'connections:read' },
   ],
   [
     { path: '/console/audit', name: 'Audit log', scope: 'audit:read' },

@@ -151,6 +151,7 @@ function StatusForm({ member, refusal }: MemberFormProps) {
 const LEFT = [
   ['webhooks', 'Webhooks', '/console/webhooks'],
   ['channels', 'Channels', '/console/channels'],
+  ['connections', 'Connections', '/console/connections'],
   ['policies', 'Policies', '/console/policies'],
 ] as const;
 

@@ -48,7 +48,7 @@ export async function sendMember(
     getMember(context, { member: row }),
     mayReadAgents && listAgents(context, { limit: MAX_AGENTS }),
     maySeeActivity && listActivity(context, { actor: row.id, limit: LATEST }),
-    loadNames(context, ['people', 'agents', 'policies', 'webhooks', 'channels']),
+    loadNames(context, ['people', 'agents', 'policies', 'webhooks', 'channels', 'connections']),
   ]);
   const owned = agents ? agents.data.filter(({ owner_id }) => owner_id === member.id) : [];
   const shown = shownForms(member, principal);

@@ -1,0 +1,225 @@
+import type { Connection } from '../../connections/connection';
+import { DEFAULT_FORWARD_HEADERS } from '../../connections/forward-headers';
+import type { ConnectionRule } from '../../connections/rules/rule';
+import type { FieldError } from '../../errors';
+import { isJsonObject, type Json } from '../../lib/json';
+import { type Form, readNumber } from '../frame/form';
+
+/** The texts of the fields of a rule, and what is checked. */
+export interface RuleValues {
+  methods: string[];
+  /** A pattern in each line. */
+  paths: string;
+  effect: string;
+  action: string;
+  resource: string;
+  /** A limit in each line: `amount = {amount}`. */
+  scope: string;
+  title: string;
+  /** Both empty if the rule offers no series. */
+  seriesRequests: string;
+  seriesMinutes: string;
+  /** Separated by commas. */
+  seriesVaries: string;
+  isWhole: boolean;
+}
+
+/** The texts of the fields of a connection, and what is checked. */
+export interface ConnectionValues {
+  name: string;
+  slug: string;
+  base_url: string;
+  authType: string;
+  header: string;
+  prefix: string;
+  /** Never filled in by the service. */
+  secret: string;
+  agent_ids: string[];
+  /** Separated by commas. */
+  forward_headers: string;
+  wait: string;
+  timeout: string;
+  repeat_after: string;
+  rules: RuleValues[];
+}
+
+/** The form of a connection that is not made yet. */
+export const NEW_VALUES: ConnectionValues = {
+  ...{ name: '', slug: '', base_url: '', secret: '' },
+  ...{ authType: 'header', header: 'Authorization', prefix: 'Bearer ' },
+  agent_ids: [],
+  forward_headers: DEFAULT_FORWARD_HEADERS.join(', '),
+  ...{ wait: '25', timeout: '60', repeat_after: '600' },
+  rules: [],
+};
+
+/** The form of a connection as it is. */
+export function valuesOf(connection: Connection): ConnectionValues {
+  const { auth } = connection;
+  return {
+    name: connection.name,
+    slug: connection.slug,
+    base_url: connection.base_url,
+    authType: auth.type,
+    header: auth.type === 'header' ? auth.header : NEW_VALUES.header,
+    prefix: auth.type === 'header' ? auth.prefix : NEW_VALUES.prefix,
+    secret: '',
+    agent_ids: connection.agent_ids,
+    forward_headers: connection.forward_headers.join(', '),
+    wait: String(connection.wait),
+    timeout: String(connection.timeout),
+    repeat_after: String(connection.repeat_after),
+    rules: connection.rules.map(ruleValuesOf),
+  };
+}
+
+export function ruleValuesOf(rule: ConnectionRule): RuleValues {
+  const { series } = rule;
+  return {
+    methods: rule.methods ?? [],
+    paths: (rule.paths ?? []).join('\n'),
+    effect: rule.effect,
+    action: rule.action ?? '',
+    resource: rule.resource ?? '',
+    scope: writeScope(rule.scope ?? {}),
+    title: rule.title ?? '',
+    seriesRequests: series ? String(series.requests) : '',
+    seriesMinutes: series ? String(series.expires_in / 60) : '',
+    seriesVaries: (series?.varies ?? []).join(', '),
+    isWhole: rule.whole_input,
+  };
+}
+
+/** A rule that nobody has filled in. */
+export const EMPTY_RULE = ruleValuesOf({ effect: 'ask', whole_input: false });
+
+/** Reads the sent form. */
+export function readValues(form: Form): ConnectionValues {
+  return {
+    name: form.text('name'),
+    slug: form.text('slug').trim(),
+    base_url: form.text('base_url').trim(),
+    authType: form.text('auth_type'),
+    header: form.text('header').trim(),
+    // Not trimmed: the blank behind `Bearer` counts.
+    prefix: form.text('prefix'),
+    secret: form.text('secret'),
+    agent_ids: form.list('agent_ids'),
+    forward_headers: form.text('forward_headers'),
+    wait: form.text('wait'),
+    timeout: form.text('timeout'),
+    repeat_after: form.text('repeat_after'),
+    rules: form.list('rule').map((at) => readRule(form, at)),
+  };
+}
+
+/** @param at the number of the rule in the names of its fields */
+function readRule(form: Form, at: string): RuleValues {
+  const text = (name: string) => form.text(`${name}-${at}`);
+  return {
+    methods: form.list(`methods-${at}`),
+    paths: text('paths'),
+    effect: text('effect'),
+    action: text('action').trim(),
+    resource: text('resource').trim(),
+    scope: text('scope'),
+    title: text('title').trim(),
+    seriesRequests: text('series_requests').trim(),
+    seriesMinutes: text('series_minutes').trim(),
+    seriesVaries: text('series_varies'),
+    isWhole: form.has(`whole-${at}`),
+  };
+}
+
+/**
+ * The fields as the API takes them, without what is empty, and the faults of texts that stand for
+ * no value of the API.
+ */
+export function inputOf(values: ConnectionValues) {
+  const { authType: type, header, prefix, secret } = values;
+  const faults: FieldError[] = [];
+  const input = {
+    name: values.name,
+    base_url: values.base_url,
+    auth: type === 'header' ? { type, header, prefix } : { type },
+    ...(secret !== '' && { secret }),
+    agent_ids: values.agent_ids,
+    forward_headers: splitList(values.forward_headers),
+    wait: readNumber(values.wait),
+    timeout: readNumber(values.timeout),
+    repeat_after: readNumber(values.repeat_after),
+    rules: values.rules.map((rule, at) => ruleInputOf(rule, at, faults)),
+  };
+  return { input, faults };
+}
+
+function ruleInputOf(rule: RuleValues, at: number, faults: FieldError[]) {
+  const paths = splitLines(rule.paths);
+  const { scope, fault } = readScope(rule.scope);
+  if (fault !== null) faults.push({ path: `body.rules.${at}.scope`, message: fault });
+  const hasSeries = rule.seriesRequests !== '' || rule.seriesMinutes !== '';
+  const minutes = readNumber(rule.seriesMinutes);
+  return {
+    ...(rule.methods.length > 0 && { methods: rule.methods }),
+    ...(paths.length > 0 && { paths }),
+    effect: rule.effect,
+    ...(rule.action !== '' && { action: rule.action }),
+    ...(rule.resource !== '' && { resource: rule.resource }),
+    ...(Object.keys(scope).length > 0 && { scope }),
+    ...(rule.title !== '' && { title: rule.title }),
+    ...(hasSeries && {
+      series: {
+        requests: readNumber(rule.seriesRequests),
+        expires_in: typeof minutes === 'number' ? minutes * 60 : minutes,
+        varies: splitList(rule.seriesVaries),
+      },
+    }),
+    whole_input: rule.isWhole,
+  };
+}
+
+function splitLines(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** Writes a scope line by line; as JSON if a key would be read as another one again. */
+function writeScope(scope: Record<string, string>): string {
+  const lines = Object.entries(scope)
+    .map(([key, reference]) => `${key} = ${reference}`)
+    .join('\n');
+  const again = readScope(lines).scope;
+  const isSame = JSON.stringify(Object.entries(again)) === JSON.stringify(Object.entries(scope));
+  return isSame ? lines : JSON.stringify(scope);
+}
+
+function readScope(text: string): { scope: Record<string, Json>; fault: string | null } {
+  if (text.trim().startsWith('{"')) return readScopeJson(text);
+  const scope: Record<string, Json> = {};
+  for (const line of splitLines(text)) {
+    const [, key = '', reference = ''] = /^([^={}]+?)\s*=\s*(\{.*\})$/.exec(line) ?? [];
+    if (key === '') return { scope, fault: 'needs lines such as amount = {amount}' };
+    if (Object.hasOwn(scope, key)) return { scope, fault: `names ${key} twice` };
+    scope[key] = reference;
+  }
+  return { scope, fault: null };
+}
+
+function readScopeJson(text: string): ReturnType<typeof readScope> {
+  try {
+    const scope: unknown = JSON.parse(text);
+    if (isJsonObject(scope)) return { scope, fault: null };
+  } catch {
+    // Told below.
+  }
+  return { scope: {}, fault: 'is no JSON object' };
+}
