@@ -6,11 +6,14 @@ import { PERMISSION_STATUSES } from './schema';
  * The columns of the table `permissions` that withdraw the pending requests of a connection, as a
  * table of their own. The ledger changes `expires_at` without an audit entry: the sweep writes the
  * entries.
+ *
+ * Every column is named: Drizzle caches the names of unnamed columns by table, from the first table
+ * with that name, so those of `permissions` would be unknown.
  */
 export const connectionRequests = sqliteTable('permissions', {
-  account: integer().notNull(),
+  account: integer('account').notNull(),
   permission: idColumn('perm')('id').notNull(),
-  status: codeColumn(PERMISSION_STATUSES)().notNull(),
+  status: codeColumn(PERMISSION_STATUSES)('status').notNull(),
   expiresAt: integer('expires_at').notNull(),
   createdAt: integer('created_at').notNull(),
   updatedAt: integer('updated_at').notNull(),

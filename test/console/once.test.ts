@@ -32,6 +32,15 @@ const forms: [page: string, action: string, fields: Record<string, string | stri
   ],
   ['/console/webhooks/:webhook', '/console/webhooks/:webhook/rotate-secret', {}],
   [
+    '/console/connections/new?service=other',
+    '/console/connections',
+    {
+      ...{ name: 'Mail', base_url: 'https://mail.example.com', auth_type: 'none' },
+      ...{ agent_ids: ':agent', rule: [] },
+      ...{ wait: '25', timeout: '60', repeat_after: '600' },
+    },
+  ],
+  [
     '/console/channels/new',
     '/console/channels',
     { name: 'Mail', events: ['permission.requested'] },
@@ -83,7 +92,12 @@ function seen({ status, headers, text }: Answer) {
 describe.each(forms)('the form of %s that is sent to %s', (page, action, typed) => {
   it('creates once when it is sent twice, and shows the same again', async () => {
     const { browser } = owner;
-    const fields = { ...(await open(browser, page, action)), ...typed };
+    const filled = Object.entries(typed).map(([name, value]) => [
+      name,
+      value === ':agent' ? (ids.agent ?? '') : value,
+    ]);
+    const shown: Record<string, string> = await open(browser, page, action);
+    const fields = { ...shown, ...Object.fromEntries(filled) };
     expect(fields.once).toMatch(/^[\w-]{22}$/);
     const first = await browser.submit(fill(action), fields);
     expect(first.status).toBeLessThan(400);

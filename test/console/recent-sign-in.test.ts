@@ -14,6 +14,8 @@ const MINUTE = 60_000;
 const NEED_RECENT = [
   'POST /console/channels',
   'POST /console/channels/:id/edit',
+  'POST /console/connections',
+  'POST /console/connections/:id/edit',
   'POST /console/me/passkeys',
   'POST /console/me/passkeys/options',
   'DELETE /console/me/passkeys/:id',
@@ -39,6 +41,9 @@ const NEED_NONE = [
   'POST /console/channels/:id/deliveries/:delivery_id/redeliver',
   'POST /console/channels/:id/switch',
   'POST /console/channels/:id/test',
+  'POST /console/connections/:id/delete',
+  'POST /console/connections/:id/switch',
+  'POST /console/connections/:id/test',
   'POST /console/deny',
   'POST /console/exports',
   'POST /console/me/email',
