@@ -24,18 +24,20 @@ const USER_AGENT = 'Countersign-Connections/1.0';
 const NOT_A_PATH = /[\s\p{Cc}#\\]|^[^?]*(\/\/|\/(\.|%2e){1,2}(\/|\?|$))/iu;
 
 const ConnectionTest = lazy(() =>
-  z.strictObject({
-    path: plainText(MAX_PATH_LENGTH)
-      .refine(
-        (path) => path.startsWith('/') && !NOT_A_PATH.test(path),
-        'must be a path that begins with /, without empty or dot segments',
-      )
-      .meta({
-        pattern: '^/',
-        description: 'The path below `base_url`, and a query if it has one. It is read with GET.',
-        examples: ['/v1/balance'],
-      }),
-  }),
+  z
+    .strictObject({
+      path: plainText(MAX_PATH_LENGTH)
+        .refine(
+          (path) => path.startsWith('/') && !NOT_A_PATH.test(path),
+          'must be a path that begins with /, without empty or dot segments',
+        )
+        .meta({
+          pattern: '^/',
+          description: 'The path below `base_url`, and a query if it has one. It is read with GET.',
+          examples: ['/v1/balance'],
+        }),
+    })
+    .meta({ id: 'ConnectionTest', examples: [{ path: '/v1/balance' }] }),
 );
 
 const ConnectionTestResult = lazy(() =>

@@ -18,6 +18,9 @@ export function withdrawRequests(write: RecordWriter, account: number, id: Id<'c
     .update(connectionRequests)
     .set({ expiresAt: sql`${connectionRequests.createdAt}` })
     .where(
-      and(eq(connectionRequests.account, account), sql`${connectionRequests.id} in ${waiting}`),
+      and(
+        eq(connectionRequests.account, account),
+        sql`${connectionRequests.permission} in ${waiting}`,
+      ),
     );
 }

@@ -9,7 +9,7 @@ import { PERMISSION_STATUSES } from './schema';
  */
 export const connectionRequests = sqliteTable('permissions', {
   account: integer().notNull(),
-  id: idColumn('perm')().notNull(),
+  permission: idColumn('perm')('id').notNull(),
   status: codeColumn(PERMISSION_STATUSES)().notNull(),
   expiresAt: integer('expires_at').notNull(),
   createdAt: integer('created_at').notNull(),

@@ -1286,6 +1286,18 @@ export interface components {
     };
     /**
      * @example {
+     *       "path": "/v1/balance"
+     *     }
+     */
+    ConnectionTest: {
+      /**
+       * @description The path below `base_url`, and a query if it has one. It is read with GET.
+       * @example /v1/balance
+       */
+      path: string;
+    };
+    /**
+     * @example {
      *       "status": "ok"
      *     }
      */
@@ -1856,7 +1868,6 @@ export interface components {
     MemberLeaves: {
       webhooks: string[];
       channels: string[];
-      /** @description Empty: there are no connections yet. */
       connections: string[];
       policies: string[];
       /** @description Tokens of the account itself. */
@@ -4336,13 +4347,6 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
-    TestConnectionInput: {
-      /**
-       * @description The path below `base_url`, and a query if it has one. It is read with GET.
-       * @example /v1/balance
-       */
-      path: string;
-    };
     /**
      * @example {
      *       "openapi": "3.1.0",
@@ -4421,6 +4425,7 @@ export type ConnectionCreation = components['schemas']['ConnectionCreation'];
 export type ConnectionAuthInput = components['schemas']['ConnectionAuthInput'];
 export type ConnectionRule = components['schemas']['ConnectionRule'];
 export type ConnectionUpdate = components['schemas']['ConnectionUpdate'];
+export type ConnectionTest = components['schemas']['ConnectionTest'];
 export type Health = components['schemas']['Health'];
 export type CreatedAccount = components['schemas']['CreatedAccount'];
 export type Stop = components['schemas']['Stop'];
@@ -4522,5 +4527,4 @@ export type ListChannelsQuery = components['schemas']['ListChannelsQuery'];
 export type ListChannelDeliveriesQuery = components['schemas']['ListChannelDeliveriesQuery'];
 export type ListNotificationsQuery = components['schemas']['ListNotificationsQuery'];
 export type ListConnectionsQuery = components['schemas']['ListConnectionsQuery'];
-export type TestConnectionInput = components['schemas']['TestConnectionInput'];
 export type GetApiDescriptionAnswer = components['schemas']['GetApiDescriptionAnswer'];

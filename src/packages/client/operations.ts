@@ -21,6 +21,7 @@ import type {
   ComplianceReport,
   Connection,
   ConnectionCreation,
+  ConnectionTest,
   ConnectionTestResult,
   ConnectionUpdate,
   ConsistencyProof,
@@ -98,7 +99,6 @@ import type {
   StatementRequest,
   StopRequest,
   StopState,
-  TestConnectionInput,
   TokenIntrospection,
   TokenRevocation,
   TokenUse,
@@ -1442,7 +1442,7 @@ export abstract class Operations {
    */
   testConnection(
     id: string,
-    body: TestConnectionInput,
+    body: ConnectionTest,
     options?: CallOptions,
   ): Promise<ConnectionTestResult> {
     return this.json<ConnectionTestResult>({
