@@ -7,7 +7,7 @@ import type { ToolCall } from './message.ts';
 import type { RequestNames } from './request-names.ts';
 
 /** The most bytes of arguments that the service shows to people. */
-const MAX_SHOWN_BYTES = 16 * 1024;
+export const MAX_SHOWN_BYTES = 16 * 1024;
 
 /** The arguments are too long to be shown to people. */
 export class InputTooLarge extends Error {}
