@@ -157,13 +157,13 @@ async function askPeople(
     import('./ask.ts'),
   ]);
   const client = new Countersign({ baseUrl, apiKey: credential, timeout: REQUEST_TIMEOUT });
-  const left = Math.max(0, deadline - LAST_ANSWER - performance.now());
+  const left = Math.max(0, Math.floor(deadline - performance.now()));
   const use = await askForCall(call, {
     tool,
     client,
     options,
-    wait: Math.min(wait, left),
-    signal: AbortSignal.timeout(Math.max(0, deadline - performance.now())),
+    wait: Math.min(wait, Math.max(0, left - LAST_ANSWER)),
+    signal: AbortSignal.timeout(left),
   });
   try {
     new RunningCalls(tool, session.io).add(call, use.permissionId);
