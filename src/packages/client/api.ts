@@ -2824,7 +2824,7 @@ export interface components {
        */
       token_id?: string;
       /**
-       * @description What expired, or that the agent withdrew its request; present in entries of expiries.
+       * @description What expired, or that the request was withdrawn: by its agent, or because its connection was switched off or deleted. Present in entries of expiries.
        * @enum {string}
        */
       expired?: 'request' | 'token' | 'withdrawn';
