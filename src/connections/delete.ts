@@ -27,7 +27,7 @@ export async function deleteConnection(
       write
         .insert(erasures)
         .values({ kind: 'connection', account, number: account, subject: idBytes(id) }),
-      withdrawRequests(write, account, id),
+      withdrawRequests(write, { account, id, now: context.runtime.now() }),
       write.delete(connections).where(isConnection(account, id)),
     ],
     answer: null,

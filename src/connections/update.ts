@@ -75,7 +75,9 @@ export async function updateConnection(
     ],
     changes: (write) => [
       write.update(connections).set(columns).where(found).returning(),
-      ...(isActive === false ? [withdrawRequests(write, account, id)] : []),
+      ...(isActive === false
+        ? [withdrawRequests(write, { account, id, now: context.runtime.now() })]
+        : []),
     ],
     answer: null,
   });

@@ -13,5 +13,6 @@ export const connectionRequests = sqliteTable('permissions', {
   status: codeColumn(PERMISSION_STATUSES)().notNull(),
   expiresAt: integer('expires_at').notNull(),
   createdAt: integer('created_at').notNull(),
+  updatedAt: integer('updated_at').notNull(),
   connectionId: idColumn('conn')('connection_id'),
 });

@@ -41,8 +41,7 @@ export function checkWebhooks(
         isDue || webhook.silences.length > 0 || !mailbox.told.has(id),
         () => `got entry ${sequence}, which came before it`,
       );
-      const step =
-        event === 'request' ? memory.steps.get(markOfRequest(details)) : undefined;
+      const step = event === 'request' ? memory.steps.get(markOfRequest(details)) : undefined;
       hold(
         isDue || !step || step.sentAt <= webhook.madeAt,
         () => `starts after entry ${sequence}, which came later than the webhook`,
