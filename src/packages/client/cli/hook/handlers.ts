@@ -37,9 +37,9 @@ export function removeHandlers(settings: Settings, tool: CodingTool): void {
       removeFrom(settings, tool, ['hooks', event, index], entry);
     }
     if (list.length > 0 && listOf(settings, event)?.length === 0) {
-      settings.set(['hooks', event], undefined);
+      settings.remove(['hooks', event]);
       const { hooks } = settings.value;
-      if (isObject(hooks) && Object.keys(hooks).length === 0) settings.set(['hooks'], undefined);
+      if (isObject(hooks) && Object.keys(hooks).length === 0) settings.remove(['hooks']);
     }
   }
 }
@@ -54,10 +54,10 @@ function removeFrom(
   const ours = [...handlers.entries()].filter(([, handler]) => isOurs(handler, tool));
   const isEmptied = ours.length > 0 && ours.length === handlers.length;
   if (isOurs(entry, tool) || isEmptied) {
-    settings.set(path, undefined);
+    settings.remove(path);
     return;
   }
-  for (const [index] of ours.reverse()) settings.set([...path, 'hooks', index], undefined);
+  for (const [index] of ours.reverse()) settings.remove([...path, 'hooks', index]);
 }
 
 /** Every handler fails closed as far as its tool can. */

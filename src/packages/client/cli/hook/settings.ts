@@ -4,17 +4,23 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import {
   applyEdits,
-  type FormattingOptions,
+  findNodeAtLocation,
   type JSONPath,
   modify,
   type ParseError,
   parse,
+  parseTree,
+  stripComments,
+  visit,
 } from 'jsonc-parser';
 import { isObject, type JsonObject } from '../../json.ts';
 import { Failure, systemCode } from '../failures.ts';
 import { write } from '../io.ts';
 import type { Session } from '../session.ts';
 import { escapeText } from '../terminal/escape.ts';
+
+/** What the tools' own parsers let pass. */
+const OPTIONS = { allowTrailingComma: true };
 
 /** The settings file of a tool, as text: comments and whatever else is in it stay. */
 export class Settings {
@@ -34,22 +40,39 @@ export class Settings {
     return this.#parse() as JsonObject;
   }
 
-  /** Sets a member; undefined takes it out. An index behind the end of a list appends. */
+  /**
+   * Sets a member. An index behind the end of a list appends. Nothing else in the text changes, not
+   * even its layout.
+   */
   set(path: JSONPath, value: unknown): void {
-    const isInsertion = typeof path.at(-1) === 'number' && value !== undefined;
-    this.#text = applyEdits(
-      this.#text,
-      modify(this.#text, path, value, {
-        formattingOptions: formattingOf(this.#text),
-        isArrayInsertion: isInsertion,
-      }),
-    );
+    const isArrayInsertion = typeof path.at(-1) === 'number';
+    this.#text = applyEdits(this.#text, modify(this.#text, path, value, { isArrayInsertion }));
+    this.#parse();
+  }
+
+  /** Takes a member out, and the comma beside it. Comments around it stay. */
+  remove(path: JSONPath): void {
+    const root = parseTree(this.#text, [], OPTIONS);
+    const node = root && findNodeAtLocation(root, path);
+    if (!node) return;
+    const member = typeof path.at(-1) === 'number' ? node : (node.parent ?? node);
+    const end = member.offset + member.length;
+    const commas = commasIn(this.#text);
+    const isBlank = (from: number, to: number) =>
+      withoutComments(this.#text.slice(from, to)) === '';
+    const comma =
+      commas.find((place) => place >= end && isBlank(end, place)) ??
+      commas.findLast((place) => place < member.offset && isBlank(place + 1, member.offset));
+    const cuts = [{ offset: member.offset, length: member.length, content: '' }];
+    if (comma !== undefined) cuts.push({ offset: comma, length: 1, content: '' });
+    this.#text = applyEdits(this.#text, cuts);
     this.#parse();
   }
 
   /** Shows what changes, and writes it once the person agrees. Returns whether it was written. */
   async write(session: Session, isAgreed: boolean): Promise<boolean> {
     const { io } = session;
+    this.#layOut();
     if (this.#text === this.#before) {
       await write(io.stderr, `${this.file} stays as it is.\n`);
       return false;
@@ -63,9 +86,16 @@ export class Settings {
     return true;
   }
 
+  /** Gives a file a layout that had nothing in it before, or has nothing left. */
+  #layOut(): void {
+    const isEmpty = (text: string) => /^\s*(\{\s*\}\s*)?$/.test(text);
+    if (this.#text === this.#before || !(isEmpty(this.#before) || isEmpty(this.#text))) return;
+    this.#text = `${JSON.stringify(this.value, null, 2)}\n`;
+  }
+
   #parse(): unknown {
     const errors: ParseError[] = [];
-    const value: unknown = parse(this.#text, errors, { allowTrailingComma: true });
+    const value: unknown = parse(this.#text, errors, OPTIONS);
     if (errors.length > 0)
       throw new Failure(`${this.file} is not JSON that can be changed safely. Correct it first.`);
     return value;
@@ -81,10 +111,18 @@ function readText(file: string): string {
   }
 }
 
-function formattingOf(text: string): FormattingOptions {
-  const [, indent = '  '] = /\n([ \t]+)"/.exec(text) ?? [];
-  const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  return { insertSpaces: !indent.startsWith('\t'), tabSize: indent.length, eol };
+/** The places of the commas that are no part of a text or a comment. */
+function commasIn(text: string): number[] {
+  const places: number[] = [];
+  const onSeparator = (character: string, place: number) => {
+    if (character === ',') places.push(place);
+  };
+  visit(text, { onSeparator }, OPTIONS);
+  return places;
+}
+
+function withoutComments(text: string): string {
+  return stripComments(text).trim();
 }
 
 /** The lines that go (`-`) and that come (`+`). */
