@@ -98,6 +98,51 @@ CREATE INDEX `audit_by_event` ON `audit_entries` (`event`);--> statement-breakpo
 CREATE INDEX `audit_by_agent` ON `audit_entries` (`agent`,`event`);--> statement-breakpoint
 CREATE INDEX `audit_by_action` ON `audit_entries` (`action`,`event`);--> statement-breakpoint
 CREATE INDEX `audit_by_agent_action` ON `audit_entries` (`agent`,`action`,`event`);--> statement-breakpoint
+CREATE TABLE `connection_calls` (
+	`account` integer NOT NULL,
+	`connection` blob NOT NULL,
+	`agent` integer NOT NULL,
+	`name` blob NOT NULL,
+	`permission` blob NOT NULL,
+	`input_digest` text NOT NULL,
+	PRIMARY KEY(`account`, `connection`, `agent`, `name`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `connection_calls_by_input` ON `connection_calls` (`account`,`connection`,`agent`,`input_digest`,`permission`);--> statement-breakpoint
+CREATE TABLE `connection_reads` (
+	`account` integer NOT NULL,
+	`connection` blob NOT NULL,
+	`agent` integer NOT NULL,
+	`day` integer NOT NULL,
+	`count` integer NOT NULL,
+	PRIMARY KEY(`account`, `connection`, `agent`, `day`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `connection_reads_by_age` ON `connection_reads` (`day`);--> statement-breakpoint
+CREATE TABLE `connections` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`name` text NOT NULL,
+	`slug` text NOT NULL,
+	`base_url` text NOT NULL,
+	`auth_type` integer NOT NULL,
+	`auth_header` text,
+	`auth_prefix` text,
+	`secret` blob,
+	`rules` text NOT NULL,
+	`agent_ids` text NOT NULL,
+	`forward_headers` text NOT NULL,
+	`wait` integer NOT NULL,
+	`timeout` integer NOT NULL,
+	`repeat_after` integer NOT NULL,
+	`is_active` integer NOT NULL,
+	`created_by` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `connections_by_slug` ON `connections` (`account`,`slug`);--> statement-breakpoint
 CREATE TABLE `deliveries` (
 	`webhook` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -366,6 +411,7 @@ CREATE TABLE `permissions` (
 	`used_by` text,
 	`outcome_due_at` integer,
 	`outcome_reported_at` integer,
+	`connection_id` blob,
 	`outcome_summary` text,
 	PRIMARY KEY(`account`, `id`),
 	CONSTRAINT "token_uses_left" CHECK(token_uses <= token_max_uses)
@@ -382,6 +428,8 @@ CREATE INDEX `permissions_to_erase_by_agent` ON `permissions` (`agent`,`erase_at
 CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
 CREATE INDEX `outcomes_awaited` ON `permissions` ((outcome_due_at / 60000),`account`,`outcome_due_at`) WHERE outcome_state = 1;--> statement-breakpoint
 CREATE INDEX `permissions_by_outcome` ON `permissions` (`account`,`outcome_state`,`request_entry`,`agent`,`action`,`created_at`) WHERE outcome_state in (2, 4);--> statement-breakpoint
+CREATE INDEX `permissions_by_connection` ON `permissions` (`account`,`connection_id`,`id`) WHERE connection_id is not null;--> statement-breakpoint
+CREATE INDEX `permissions_waiting_by_connection` ON `permissions` (`account`,`connection_id`) WHERE status = 0 and connection_id is not null;--> statement-breakpoint
 CREATE TABLE `policies` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -457,6 +505,7 @@ CREATE TABLE `series` (
 	`ended_at` integer,
 	`policy_id` text,
 	`policy_updated_at` integer,
+	`connection_id` blob,
 	`given_by` text NOT NULL,
 	`mac` blob NOT NULL,
 	PRIMARY KEY(`account`, `agent`, `live_until`, `permission`)
@@ -656,8 +705,8 @@ BEGIN
 		WHERE `account` = OLD.`account` AND `count` = 0;
 END;
 --> statement-breakpoint
--- Delete the contents, the review, the votes, the events and the series of a permission together
--- with it.
+-- Delete the contents, the review, the votes, the events, the series and the calls of a permission
+-- together with it.
 CREATE TRIGGER `permissions_rows_delete` AFTER DELETE ON `permissions`
 BEGIN
 	DELETE FROM `permission_contents`
@@ -672,6 +721,10 @@ BEGIN
 		WHERE OLD.`granted_series` IS NOT NULL AND `account` = OLD.`account` AND `agent` = OLD.`agent`
 			AND `live_until` IN (0, OLD.`decided_at` + 1000 * (OLD.`granted_series` ->> 'expires_in'))
 			AND `permission` = OLD.`id`;
+	DELETE FROM `connection_calls`
+		WHERE OLD.`connection_id` IS NOT NULL AND `account` = OLD.`account`
+			AND `connection` = OLD.`connection_id` AND `agent` = OLD.`agent`
+			AND `input_digest` = OLD.`input_digest` AND `permission` = OLD.`id`;
 END;
 --> statement-breakpoint
 -- A permission that is no longer pending is not escalated.

@@ -4,6 +4,7 @@ import { TrieRouter } from 'hono/router/trie-router';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
 import { auditRoutes } from './audit/routes';
+import { connectionRoutes } from './connections/routes';
 import { consoleRoutes } from './console/routes';
 import { docsRoutes } from './docs/routes';
 import type { Runtime } from './env';
@@ -41,6 +42,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', reportRoutes);
   app.route('/', webhookRoutes);
   app.route('/', channelRoutes);
+  app.route('/', connectionRoutes);
   app.route('/', consoleRoutes);
   app.route('/', mcpRoutes);
   const docs = docsRoutes(() => app.routes);

@@ -1,3 +1,5 @@
+import type { Json } from './lib/json';
+
 /**
  * Every problem code of the API, with its HTTP status, its title (RFC 9457) and what it means to
  * the client.
@@ -95,6 +97,29 @@ export const PROBLEMS = {
     title: 'Wrong credential',
     meaning: 'The credential is valid, but this operation does not accept its kind.',
   },
+  permission_pending: {
+    status: 403,
+    title: 'Permission pending',
+    meaning:
+      'Nobody has decided yet whether the connection may send the request. The same request finds the decision later.',
+  },
+  permission_denied: {
+    status: 403,
+    title: 'Permission denied',
+    meaning: 'The connection sends nothing: the request was denied, or its permission was revoked.',
+  },
+  permission_expired: {
+    status: 403,
+    title: 'Permission expired',
+    meaning:
+      'The connection sends nothing: the request expired or was withdrawn, or its approval was not used in time.',
+  },
+  connection_refused: {
+    status: 403,
+    title: 'Connection refused',
+    meaning:
+      'The connection sends nothing: it is switched off, or its rules do not allow the request.',
+  },
   not_found: {
     status: 404,
     title: 'Not found',
@@ -125,6 +150,12 @@ export const PROBLEMS = {
     title: 'Token not active',
     meaning: 'The token cannot be used; `reason` says why.',
     reasons: ['expired', 'used', 'revoked', 'unknown', 'mismatch', 'agent_inactive'],
+  },
+  already_used: {
+    status: 409,
+    title: 'Already used',
+    meaning:
+      'The connection has sent this request before, and sends it no second time; `outcome` says what is known of it.',
   },
   conflict: {
     status: 409,
@@ -183,10 +214,28 @@ export const PROBLEMS = {
     meaning: 'There were too many requests; send the request again after `Retry-After`.',
   },
   internal: { status: 500, title: 'Internal error', meaning: 'The service failed unexpectedly.' },
+  connection_unauthorized: {
+    status: 502,
+    title: 'Connection unauthorized',
+    meaning: 'The service behind the connection refused the credential of the connection.',
+  },
+  connection_failed: {
+    status: 502,
+    title: 'Connection failed',
+    meaning:
+      'The service behind the connection could not be reached, or gave no answer; `detail` says whether the request may ' +
+      'have arrived.',
+  },
   unavailable: {
     status: 503,
     title: 'Service unavailable',
     meaning: 'The service cannot answer right now; send the request again after `Retry-After`.',
+  },
+  connection_timeout: {
+    status: 504,
+    title: 'Connection timeout',
+    meaning:
+      'The service behind the connection did not answer in time. The request may have arrived nevertheless.',
   },
 } as const;
 
@@ -202,7 +251,7 @@ interface ProblemOptions {
   errors?: FieldError[];
   headers?: Record<string, string>;
   /** Extension members of the problem document (RFC 9457 section 3.2). */
-  members?: Record<string, string>;
+  members?: Record<string, Json>;
 }
 
 /**

@@ -135,7 +135,7 @@ export const AuditDetails = lazy(() =>
         .meta({ description: 'Present if the event concerns a token.' }),
       expired: z.enum(['request', 'token', 'withdrawn']).optional().meta({
         description:
-          'What expired, or that the agent withdrew its request; present in entries of expiries.',
+          'What expired, or that the request was withdrawn: by its agent, or because its connection was switched off or deleted. Present in entries of expiries.',
       }),
       review: ReviewRuleField().optional().meta({
         description:

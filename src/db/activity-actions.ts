@@ -38,6 +38,9 @@ export const ACTIVITY_ACTIONS = [
   'account.stopped',
   'account.resumed',
   'series.ended',
+  'connection.created',
+  'connection.updated',
+  'connection.deleted',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];

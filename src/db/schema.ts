@@ -422,6 +422,8 @@ export const permissions = sqliteTable(
      */
     outcomeDueAt: integer('outcome_due_at'),
     outcomeReportedAt: integer('outcome_reported_at'),
+    /** The connection that made the request and sends the act; null for a program's own request. */
+    connectionId: idColumn('conn')('connection_id'),
     /** The last column, because it may be long: reading the others does not read it. */
     outcomeSummary: text('outcome_summary'),
   },
@@ -475,6 +477,14 @@ export const permissions = sqliteTable(
         table.createdAt,
       )
       .where(sql`outcome_state in (2, 4)`),
+    // The calls of a connection in the order of their requests.
+    index('permissions_by_connection')
+      .on(table.account, table.connectionId, table.id)
+      .where(sql`connection_id is not null`),
+    // The calls that wait, which are withdrawn when their connection is switched off or deleted.
+    index('permissions_waiting_by_connection')
+      .on(table.account, table.connectionId)
+      .where(sql`status = 0 and connection_id is not null`),
   ],
 );
 
@@ -528,6 +538,8 @@ export const series = sqliteTable(
      */
     policyId: text('policy_id').$type<Id<'policy'>>(),
     policyUpdatedAt: integer('policy_updated_at'),
+    /** The connection whose acts it approves; null for acts that the agent takes itself. */
+    connectionId: idColumn('conn')('connection_id'),
     /**
      * The members whose votes gave it, in hexadecimal, each with the `active_since` of the member
      * at that time.
@@ -575,6 +587,102 @@ export interface PolicyBudget {
   /** The sum of the granted values of a key of the scope. */
   sum?: { key: string; max: number } | undefined;
 }
+
+export const CONNECTION_AUTH_TYPES = ['none', 'basic', 'header'] as const;
+export const CONNECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export const CONNECTION_EFFECTS = ['ask', 'allow', 'deny'] as const;
+
+/** What happens with the calls of a connection that a rule fits: see `ConnectionRule` of the API. */
+export interface StoredConnectionRule {
+  methods?: (typeof CONNECTION_METHODS)[number][] | undefined;
+  paths?: string[] | undefined;
+  effect: (typeof CONNECTION_EFFECTS)[number];
+  action?: string | undefined;
+  resource?: string | undefined;
+  scope?: Record<string, string> | undefined;
+  title?: string | undefined;
+  series?: SeriesTerms | undefined;
+  whole_input: boolean;
+}
+
+/** Connections: other services to which the service itself sends what agents may do there. */
+export const connections = sqliteTable(
+  'connections',
+  {
+    account: integer().notNull(),
+    id: idColumn('conn')().notNull(),
+    name: text().notNull(),
+    slug: text().notNull(),
+    baseUrl: text('base_url').notNull(),
+    authType: codeColumn(CONNECTION_AUTH_TYPES)('auth_type').notNull(),
+    /** The header of the credential and what stands before it; both null for the type `none`. */
+    authHeader: text('auth_header'),
+    authPrefix: text('auth_prefix'),
+    /** The credential, encrypted: see `connections/secret.ts`; null for the type `none`. */
+    secret: bytesColumn(),
+    rules: text({ mode: 'json' }).notNull().$type<StoredConnectionRule[]>(),
+    agentIds: text('agent_ids', { mode: 'json' }).notNull().$type<Id<'agent'>[]>(),
+    forwardHeaders: text('forward_headers', { mode: 'json' }).notNull().$type<string[]>(),
+    /** In seconds. */
+    wait: integer().notNull(),
+    timeout: integer().notNull(),
+    repeatAfter: integer('repeat_after').notNull(),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    /** Who made it, as for a user token. */
+    createdBy: text('created_by'),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.id] }),
+    uniqueIndex('connections_by_slug').on(table.account, table.slug),
+  ],
+);
+
+/**
+ * The permission that a call of an agent to a connection leads to, by the call's name. A trigger
+ * deletes the calls of a permission together with it.
+ */
+export const connectionCalls = sqliteTable(
+  'connection_calls',
+  {
+    account: integer().notNull(),
+    connection: idColumn('conn')().notNull(),
+    agent: integer().notNull(),
+    /** A byte that says which, and the SHA-256 of the call's idempotency key or of its input. */
+    name: bytesColumn().notNull(),
+    permission: idColumn('perm')().notNull(),
+    /** The same as that of the permission. */
+    inputDigest: text('input_digest').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.connection, table.agent, table.name] }),
+    index('connection_calls_by_input').on(
+      table.account,
+      table.connection,
+      table.agent,
+      table.inputDigest,
+      table.permission,
+    ),
+  ],
+);
+
+/** The number of calls that a rule of a connection allowed without asking, per UTC day. */
+export const connectionReads = sqliteTable(
+  'connection_reads',
+  {
+    account: integer().notNull(),
+    connection: idColumn('conn')().notNull(),
+    agent: integer().notNull(),
+    /** Days since the epoch. */
+    day: integer().notNull(),
+    count: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.connection, table.agent, table.day] }),
+    index('connection_reads_by_age').on(table.day),
+  ],
+);
 
 /** Rules that decide permission requests immediately, or say who reviews them. */
 export const policies = sqliteTable(
@@ -878,11 +986,11 @@ export const agentStatistics = sqliteTable(
   ],
 );
 
-export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree'] as const;
+export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree', 'connection'] as const;
 
 /**
- * Agents, accounts, webhooks and trees that were deleted or moved away, and whose data is still to
- * be erased.
+ * Agents, accounts, webhooks, trees and connections that were deleted or moved away, and whose data
+ * is still to be erased.
  */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
@@ -891,7 +999,7 @@ export const erasures = sqliteTable('erasures', {
   account: integer().notNull(),
   /** The number of the agent or webhook; for the other kinds, of the account. */
   number: integer().notNull(),
-  /** The identifier of the agent or account; empty where it is not needed. */
+  /** The identifier of the agent, account or connection; empty where it is not needed. */
   subject: bytesColumn().notNull().default(sql`x''`),
   /**
    * When the erasure of a tree may start: from then on no sealer can still write to it. 0 for the

@@ -40,6 +40,8 @@ const DESCRIPTIONS: Record<Tag, string> = {
   Webhooks: 'Where events are sent as they happen, and the deliveries with their attempts.',
   Channels:
     'Notify people of requests, decisions and disabled webhooks, by e-mail and in Slack; and what each person chose.',
+  Connections:
+    'Other services to which Countersign itself sends what agents may do there, with credentials that no agent holds.',
   Account: 'The account that a user token belongs to, and its user tokens.',
   Members: 'The people of the account: their roles, invitations and status.',
   Operator: 'Accounts, for the operator of the deployment.',

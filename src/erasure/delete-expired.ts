@@ -4,6 +4,7 @@ import type { Database } from '../db/database';
 import {
   agentKeys,
   agentStatistics,
+  connectionReads,
   deliveries,
   sendCounts,
   sessions,
@@ -73,8 +74,8 @@ export function deleteOldAnswers(database: Database, now: number): Promise<boole
 }
 
 /**
- * Deletes statistics that are older than every period that a client can request. By then they are
- * folded into days.
+ * Deletes statistics and counted reads of connections that are older than every period that a client
+ * can request. By then statistics are folded into days.
  */
 export function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
   const firstKept = Math.floor(now / DAY) - DAYS_KEPT;
@@ -83,7 +84,12 @@ export function deleteOldStatistics(database: Database, now: number): Promise<bo
     limit: SLICE,
     index: 'agent_statistics_by_age',
   });
-  return runDeletions(database, [old], SLICE);
+  const oldReads = deleteRows(connectionReads, {
+    where: lt(connectionReads.day, firstKept),
+    limit: SLICE,
+    index: 'connection_reads_by_age',
+  });
+  return runDeletions(database, [old, oldReads], SLICE);
 }
 
 /** Deletes counts of sent messages whose period is over. */

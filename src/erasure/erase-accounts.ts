@@ -5,6 +5,9 @@ import {
   activity,
   agentKeys,
   agents,
+  connectionCalls,
+  connectionReads,
+  connections,
   ERASURE_KINDS,
   erasedEntries,
   erasures,
@@ -43,6 +46,7 @@ const DELETED_AT_ONCE = [
   passkeys,
   usedChallenges,
   policies,
+  connections,
   webhooks,
   webhookFeeds,
   fileOutcomes,
@@ -65,11 +69,13 @@ const DELETED_IN_SLICES = [
   votes,
   permissionEvents,
   series,
+  connectionCalls,
+  connectionReads,
 ];
 
 /**
  * Erases a slice of the account that was deleted first: its credentials, members, policies,
- * permissions, activity records, erasure records and stored answers, and the rows of its agents and
+ * connections, permissions, activity records, erasure records and stored answers, and the rows of its agents and
  * webhooks. What else belongs to an agent or a webhook is left to
  * `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to stop at
  * any point and to repeat.

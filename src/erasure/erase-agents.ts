@@ -5,6 +5,7 @@ import { mergeSorted } from '../db/merge-sorted';
 import {
   agentStatistics,
   auditEntries,
+  connectionReads,
   deliveries,
   ERASURE_KINDS,
   ERASURE_REASONS,
@@ -53,8 +54,8 @@ interface DeletedAgent {
 type RecordValues = [lastPosition: number, account: number, ranges: string, note: string];
 
 /**
- * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted
- * agents, slice by slice.
+ * Erases the permissions, audit entries, statistics, counted reads, deliveries and stored answers of
+ * deleted agents, slice by slice.
  *
  * An entry is erased only after it has been sealed into the log's Merkle tree, which keeps its
  * hash: nobody can hide the gap that it leaves. The logs of deleted accounts are never sealed
@@ -253,6 +254,14 @@ export class AgentErasure {
         deleteRows(agentStatistics, { where: sql`${agentStatistics.agent} in ${gone}`, limit }),
       ),
       build.run(
+        deleteRows(connectionReads, {
+          where: sql`(account, connection, agent, day) in (
+            select counted.account, counted.connection, counted.agent, counted.day
+            from ${erasures} cross join ${countedReads} and ${erasures.id} in ${deletions})`,
+          limit,
+        }),
+      ),
+      build.run(
         deleteRows(deliveries, {
           where: sql`${deliveries.agent} in ${gone}`,
           limit,
@@ -289,11 +298,20 @@ export class AgentErasure {
               'permissions_pending_by_agent',
             ),
             hasNoRow(agentStatistics, eq(agentStatistics.agent, erasures.number)),
+            sql`not exists (select 1 from ${countedReads})`,
           ),
         ),
     ];
   }
 }
+
+/**
+ * The tables and the condition that find the reads that the connections of an account counted for
+ * the agent in the row `erasures`. Those of a deleted connection are erased with it.
+ */
+const countedReads = sql`connections as used cross join connection_reads as counted
+  where used.account = erasures.account and counted.account = used.account
+    and counted.connection = used.id and counted.agent = erasures.number`;
 
 /** The sealed entries of one event type of an agent, in order, as SQL. */
 function sealedEntries(event: number): SQL {

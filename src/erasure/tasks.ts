@@ -10,6 +10,7 @@ import {
 } from './delete-expired';
 import { eraseAccounts } from './erase-accounts';
 import { AgentErasure } from './erase-agents';
+import { eraseConnectionReads } from './erase-connections';
 import { eraseMembers } from './erase-members';
 import { erasePermissions } from './erase-permissions';
 import { BACKLOG_AGE, RetentionErasure } from './erase-retention';
@@ -17,8 +18,8 @@ import { eraseWebhookDeliveries } from './erase-webhooks';
 import type { SignErasure } from './erasure-record';
 
 /**
- * Background work that erases deleted accounts, agents and webhooks, and everything that is kept
- * for a limited time.
+ * Background work that erases deleted accounts, agents, webhooks and connections, and everything
+ * that is kept for a limited time.
  * @param createSigner makes the function that signs the records of erasures
  */
 export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly Task[] {
@@ -37,6 +38,7 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
   return [
     everyMinute('erase_accounts', untilNow(eraseAccounts)),
     everyMinute('erase_webhooks', untilNow(eraseWebhookDeliveries)),
+    everyMinute('erase_connections', untilNow(eraseConnectionReads)),
     // From both ends, so that an agent with a large history does not keep agents with small ones
     // waiting.
     { name: 'erase_oldest_agents', schedule: 'every_minute', start: eraseAgents('oldest') },

@@ -60,6 +60,12 @@ export type Preload<Q extends NamedQueries> = (
   caller: CallerSql,
 ) => Promise<Q>;
 
+/** A context, with the rows that were loaded when the caller was authenticated. */
+export interface Opened<P extends Principal, Q extends NamedQueries> {
+  context: Context<P>;
+  loaded: LoadedRows<Q>;
+}
+
 /** The environment of a route after the access check. */
 export type Access<P extends Principal, Q extends NamedQueries> = {
   Bindings: AppEnv['Bindings'];
@@ -72,6 +78,11 @@ export type Access<P extends Principal, Q extends NamedQueries> = {
      * keeps the old ones.
      */
     reload: () => Promise<LoadedRows<Q>>;
+    /**
+     * Authenticates the caller again, and returns a context for the present time with the rows of a
+     * preload as they are now, by default of the same preload: for requests that act after a wait.
+     */
+    reopen: (preload?: Preload<Q>) => Promise<Opened<P, Q>>;
   };
 };
 
@@ -121,6 +132,8 @@ interface AccessRule {
   alsoNeeds?: Scope;
   /** Whether it ignores the header `Idempotency-Key`, because it is idempotent itself. */
   ignoresKey?: boolean;
+  /** Reads the credential of the request; by default that of `Authorization: Bearer …`. */
+  readCredential?: (c: RequestContext) => Promise<string>;
   /**
    * Whether a stopped account refuses the operation. Its stored answers are then not replayed: the
    * handler refuses the request after the checks of the body.
@@ -139,6 +152,17 @@ export function agentAccess<Q extends NamedQueries>(preload?: Preload<Q>, rule: 
     callers: [{ credential: 'agentKey' }],
     problems: withStop(ACCESS_PROBLEMS, rule),
   });
+}
+
+/**
+ * Admits agent keys to a route that has forms of its own for the credential and for errors. It takes
+ * no idempotency key, and is not part of the OpenAPI document.
+ */
+export function foreignAgentAccess<Q extends NamedQueries>(
+  readCredential: (c: RequestContext) => Promise<string>,
+  preload: Preload<Q>,
+) {
+  return accountAccess(requireAgent, preload, { readCredential, ignoresKey: true });
 }
 
 /** Admits agent keys, and user tokens and JWTs that have the scope. Sets `c.var.context`. */
@@ -175,10 +199,15 @@ export function anyAccess<Q extends NamedQueries>(preload?: Preload<Q>) {
 function accountAccess<P extends Principal, Q extends NamedQueries>(
   authorize: (principal: Principal) => P,
   preload: Preload<Q> | undefined,
-  { heedsStop = false, ignoresKey = false, isForUsers = false }: AccountRule = {},
+  {
+    heedsStop = false,
+    ignoresKey = false,
+    isForUsers = false,
+    readCredential = bearerCredential,
+  }: AccountRule = {},
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
-    const credential = await bearerCredential(c);
+    const credential = await readCredential(c);
     // A malformed credential fails below without a database query, and counts against the client's
     // network.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
@@ -214,6 +243,11 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
     });
     c.set('loaded', loaded);
     c.set('reload', async () => (await authenticateAgain(preload)).loaded);
+    c.set('reopen', async (other = preload) => {
+      const { stored, loaded, ...caller } = await authenticateAgain(other);
+      const reopened = openContext(c, caller, null);
+      return { context: { ...reopened, principal: authorize(caller.principal) }, loaded };
+    });
     return next();
   });
 }

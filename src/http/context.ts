@@ -29,6 +29,8 @@ export const SCOPES = [
   'account:write',
   'channels:read',
   'channels:write',
+  'connections:read',
+  'connections:write',
 ] as const;
 
 export const Scope = lazy(() =>

@@ -18,6 +18,7 @@ export type Tag =
   | 'Audit'
   | 'Webhooks'
   | 'Channels'
+  | 'Connections'
   | 'Service';
 
 /** A kind of credential that an operation accepts. A user token or JWT needs all of the scopes. */

@@ -41,6 +41,7 @@ export const ROLE_SCOPES: Record<MemberRole, readonly Scope[]> = {
     'webhooks:read',
     'webhooks:write',
     'channels:read',
+    'connections:read',
   ],
   auditor: [
     'account:read',
@@ -51,6 +52,7 @@ export const ROLE_SCOPES: Record<MemberRole, readonly Scope[]> = {
     'audit:export',
     'webhooks:read',
     'channels:read',
+    'connections:read',
   ],
 };
 

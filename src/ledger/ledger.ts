@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
+import type { connectionRequests } from '../db/connection-requests';
 import {
   type Batch,
   ConstraintError,
@@ -27,6 +28,8 @@ type Schema = typeof schema;
 
 /** Tables that may change without an audit entry or an activity record. */
 type InternalTable = Schema[
+  | 'connectionCalls'
+  | 'connectionReads'
   | 'deliveries'
   | 'erasedEntries'
   | 'erasures'
@@ -55,6 +58,7 @@ type RecordTable =
       | 'accounts'
       | 'agentKeys'
       | 'agents'
+      | 'connections'
       | 'members'
       | 'passkeys'
       | 'policies'
@@ -69,6 +73,7 @@ type RecordTable =
  * activity. Policies count the approvals of their budgets.
  */
 type StateTable = Schema[
+  | 'connectionCalls'
   | 'permissionContents'
   | 'permissions'
   | 'policies'
@@ -76,7 +81,7 @@ type StateTable = Schema[
   | 'series'
   | 'votes'];
 
-type WritableTable = RecordTable | typeof permissionOutcomes;
+type WritableTable = RecordTable | typeof permissionOutcomes | typeof connectionRequests;
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
@@ -92,10 +97,11 @@ interface Writer<T> {
 }
 
 /**
- * Builds the statements of {@link Ledger.change}. It cannot reach the state of permissions and
- * tokens.
+ * Builds the statements of {@link Ledger.change}. Of the state of permissions and tokens it can only
+ * withdraw requests of connections.
  */
-export type RecordWriter = Writer<RecordTable>;
+export type RecordWriter = Writer<RecordTable> &
+  Pick<Writer<RecordTable | typeof connectionRequests>, 'update'>;
 
 /**
  * Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but

@@ -12,6 +12,7 @@ export type KeyLabel =
   | 'stored-answer'
   | 'webhook-secret'
   | 'channel-secrets'
+  | 'connection-secret'
   | 'slack-link'
   | 'email-confirmation'
   | 'send-count'

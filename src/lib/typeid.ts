@@ -14,6 +14,7 @@ export type Prefix =
   | 'report'
   | 'webhook'
   | 'chan'
+  | 'conn'
   | 'dlv'
   | 'act'
   | 'req';

@@ -94,7 +94,7 @@ function inBatches(entries: readonly Entry[]): Entry[][] {
 async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<boolean> {
   const [first, ...rest] = entries;
   if (!first) return true;
-  const requests = entries.filter(({ details }) => details.expired === 'request');
+  const requests = entries.filter(({ details }) => details.expired !== 'token');
   const tokens = entries.filter(({ details }) => details.expired === 'token');
   const mark = {
     lastEntry: appendedSequence(sql`permissions.account`, sql`expiry.value ->> 2`),
@@ -125,6 +125,15 @@ const isRequestDue = (now: number) => sql`status = 0 and expires_at <= ${now}`;
 const isTokenDue = (now: number) =>
   sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now}`;
 
+/**
+ * What of the row expired. A request that expired when it was made was withdrawn, with its
+ * connection: no other request lives less than a minute.
+ */
+const whatExpired = sql<'request' | 'token' | 'withdrawn'>`case
+  when ${permissions.tokenStatus} is not null then 'token'
+  when ${permissions.expiresAt} = ${permissions.createdAt} then 'withdrawn'
+  else 'request' end`;
+
 /** Selects the first requests or tokens that a condition and order find in a partial index. */
 function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: SQL) {
   return reader
@@ -143,9 +152,7 @@ function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: S
       previewDigest: permissions.previewDigest,
       reviewPolicyId: aliased(reviews.policyId, 'review_policy_id'),
       votes: sql<string>`iif(${reviews.policyId} is null, '[]', ${votesSql(sql`0`)})`.as('votes'),
-      expired: sql<
-        'request' | 'token'
-      >`iif(${permissions.tokenStatus} is null, 'request', 'token')`.as('expired'),
+      expired: whatExpired.as('expired'),
       hasOwner: sql<number>`${agents.number} is not null and ${accounts.number} is not null`.as(
         'has_owner',
       ),
@@ -174,7 +181,7 @@ function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
       ...(row.expired === 'token' && { token_id: withPrefix('token', row.id) }),
       expired: row.expired,
       // The entry of an expired token repeats no votes: they are in the entry of the approval.
-      ...(row.expired === 'request' && reviewDetails({ ...row, scope, review })),
+      ...(row.expired !== 'token' && reviewDetails({ ...row, scope, review })),
     });
   } catch (error) {
     logFailure('permission_unreadable', error, { permission: row.id });

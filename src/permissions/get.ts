@@ -15,6 +15,7 @@ import {
 } from './contents';
 import { Permission, presentPermission, requirePermission, statusAt } from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
+import { pauseAfter } from './wait';
 
 /** How long a client may wait for a decision at most, in seconds. */
 export const MAX_WAIT = 25;
@@ -26,12 +27,6 @@ const PermissionQuery = lazy(() =>
     }),
   }),
 );
-
-/**
- * The pauses between two reads of a pending permission that a client waits for, in milliseconds.
- */
-const PAUSES = [0.5 * SECOND, SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND];
-const LAST_PAUSE = 5 * SECOND;
 
 interface WaitingContext extends Context {
   /**
@@ -62,7 +57,7 @@ export async function getPermission(
   let row = requirePermission(principal, permission);
   let left = wait * SECOND;
   for (let reads = 0; left > 0 && statusAt(row, clock.now()) === 'pending'; reads++) {
-    const pause = Math.min(PAUSES[reads] ?? LAST_PAUSE, left);
+    const pause = Math.min(pauseAfter(reads), left);
     await clock.sleep(pause);
     left -= pause;
     row = requirePermission(principal, await reload());

@@ -1,5 +1,6 @@
 import type { SeriesTerms } from '../db/schema';
-import { type FieldError, Problem } from '../errors';
+import { type FieldError, invalidRequest, Problem } from '../errors';
+import { equalJson } from '../lib/json';
 import { findWidenings } from './find-widenings';
 import type { ReviewedPermission } from './permission';
 import type { Limits, TokenLimits, VoteDecision } from './reviews/review';
@@ -20,7 +21,8 @@ export interface Narrowing {
 /**
  * Returns the limits that a decision grants or denies. An approval may narrow the limits that
  * earlier approvals have left, or else the requested ones; a denial denies the requested ones.
- * @throws Problem `scope_widened` if an approval widens a limit
+ * @throws Problem `scope_widened` if an approval widens a limit; `invalid_request` if it narrows what
+ *   a connection sends
  */
 export function limitsOf(
   row: ReviewedPermission,
@@ -37,6 +39,7 @@ export function limitsOf(
     max_uses: maxUses = base.maxUses,
     series = null,
   } = narrowed;
+  if (row.connectionId !== null) requireUnnarrowed(narrowed, { scope: base.scope, maxUses });
   const errors: FieldError[] = [];
   if (narrowed.scope) errors.push(...findWidenings(base.scope, scope));
   const atMost = (path: string, most: number) =>
@@ -50,6 +53,26 @@ export function limitsOf(
     `An approval may narrow what is ${source}, but never widen it.`,
     { errors },
   );
+}
+
+/**
+ * Refuses an approval that narrows the scope or the uses of what a connection asked for: the
+ * connection sends its request as it is, once.
+ * @throws Problem `invalid_request`
+ */
+function requireUnnarrowed(
+  narrowed: Narrowing,
+  { scope, maxUses }: Pick<Limits, 'scope' | 'maxUses'>,
+): void {
+  const errors: FieldError[] = [];
+  const refuse = (field: string) =>
+    errors.push({
+      path: `body.${field}`,
+      message: 'cannot be narrowed: the connection sends the request as it is, once',
+    });
+  if (narrowed.scope && !equalJson(narrowed.scope, scope)) refuse('scope');
+  if (narrowed.max_uses !== undefined && narrowed.max_uses < maxUses) refuse('max_uses');
+  if (errors.length > 0) throw invalidRequest(errors);
 }
 
 /** The limits that an agent asks for, by their names in the API. */

@@ -47,6 +47,7 @@ const examplePermission = {
   input_digest: null,
   preview_digest: 'sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM',
   external_id: null,
+  connection_id: null,
   series: null,
   granted_series: null,
   review: null,
@@ -135,6 +136,15 @@ export const Permission = lazy(() =>
         .string()
         .nullable()
         .meta({ description: "The agent's own name for the request." }),
+      connection_id: z
+        .string()
+        .nullable()
+        .meta({
+          pattern: idPattern('conn'),
+          description:
+            'The connection that made the request for the agent, and sends it once it is approved; null for a request of ' +
+            'the agent itself.',
+        }),
       series: Series()
         .nullable()
         .meta({ description: 'The run of like acts that the agent asked for.' }),
@@ -265,6 +275,7 @@ export function presentPermission(
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     external_id: row.externalId,
+    connection_id: row.connectionId,
     series: row.series,
     granted_series: row.grantedSeries,
     review:
@@ -279,11 +290,13 @@ export function presentPermission(
 }
 
 /**
- * Whether the agent took the request back: it ended undecided before it expired. (A request that
- * has just expired was never updated, until the sweep stores that.)
+ * Whether the request was taken back: it ended undecided before it expired. (A request that has just
+ * expired was never updated, until the sweep stores that.) That of a connection which was switched
+ * off or deleted expired when it was made: no other request lives less than a minute.
  */
 export function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
-  return status === 'expired' && created_at < updated_at && updated_at < expires_at;
+  if (status !== 'expired') return false;
+  return expires_at === created_at || (created_at < updated_at && updated_at < expires_at);
 }
 
 const { lastEntry: _, requestEntry: __, ...shownColumns } = getTableColumns(permissions);

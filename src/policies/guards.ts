@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import { MEMBER_STATUSES, type ReviewRule } from '../db/schema';
 import { invalidRequest } from '../errors';
+import { ownAgentsGuard } from '../ledger/agents-guard';
 import type { Guard } from '../ledger/guard';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
@@ -28,19 +29,6 @@ export function policyGuards(account: number, { agentIds, namedBy, rule }: Check
   if (escalation) guards.push(ownMembersGuard(account, 'review.escalation', escalation));
   if (rule) guards.push(enoughReviewersGuard(account, rule));
   return guards;
-}
-
-function ownAgentsGuard(account: number, ids: readonly Id<'agent'>[]): Guard {
-  return {
-    name: 'agents_are_of_account',
-    holds: sql`not exists (
-      select 1 from json_each(${hexList(ids)}) as named where not exists (
-        select 1 from agents where agents.id = unhex(named.value) and agents.account = ${account})
-    )`,
-    otherwise: invalidRequest([
-      { path: 'body.agent_ids', message: 'must be agents of this account' },
-    ]),
-  };
 }
 
 /** Removed members are none. Suspended ones cannot be named: they may never come back. */

@@ -143,8 +143,8 @@ function storedDetailsOf(tenant: LoadedTenant, permission: number, event: number
 function insertPermissions(database: DatabaseSync, tenant: LoadedTenant): void {
   const { history, number } = tenant;
   const states = replay(history);
-  // Without title, digests, external id, time of erasure, MAC, series and outcome.
-  const marks = [...Array(25).fill('?'), ...Array(14).fill('null')].join(', ');
+  // Without title, digests, external id, time of erasure, MAC, series, outcome and connection.
+  const marks = [...Array(25).fill('?'), ...Array(15).fill('null')].join(', ');
   const insert: StatementSync = database.prepare(`insert into permissions values (${marks})`);
   const order = Uint32Array.from(history.agent.keys()).sort(
     (a, b) => (history.requestedAt[a] as number) - (history.requestedAt[b] as number),

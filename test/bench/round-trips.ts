@@ -10,7 +10,7 @@ const LISTS = [
   ...['/v1/me/tokens', '/v1/me/sessions', '/v1/me/passkeys', '/v1/members', '/v1/agents'],
   ...['/v1/policies', '/v1/audit', '/v1/activity', '/v1/audit/export'],
   ...['/v1/audit/reports/compliance', '/v1/permissions', '/v1/permissions?status=pending'],
-  ...['/v1/webhooks', '/v1/channels', '/v1/webhooks/:webhook/deliveries'],
+  ...['/v1/webhooks', '/v1/channels', '/v1/connections', '/v1/webhooks/:webhook/deliveries'],
   ...['/v1/channels/:channel/deliveries', '/v1/permissions/:permission/notifications'],
 ];
 
@@ -45,6 +45,7 @@ async function callEverything(report: Report, origin: string): Promise<void> {
   await callAudit(user, first.id);
   await callWebhooks(user);
   await callChannels(user);
+  await callConnections(user, first.id);
   await callLists(report, user, agent);
   await callAsStranger(operator, user, agent, anybody);
   await operator.expect(202, 'DELETE', `/v1/admin/users/${id}`);
@@ -190,6 +191,20 @@ async function callWebhooks(user: Client): Promise<void> {
   await user.expect(409, 'POST', `${path}/test`);
   await user.expect(204, 'DELETE', path);
   await user.expect(404, 'POST', `${path}/test`);
+}
+
+async function callConnections(user: Client, agent: string): Promise<void> {
+  const fields = { name: 'Bench', base_url: 'https://api.example.com', agent_ids: [agent] };
+  const { body } = await user.expect<{ id: string }>(201, 'POST', '/v1/connections', fields);
+  const path = `/v1/connections/${body.id}`;
+  await user.expect(409, 'POST', '/v1/connections', fields);
+  await user.expect(400, 'POST', '/v1/connections', { ...fields, base_url: 'https://10.0.0.1' });
+  await user.expect(200, 'GET', '/v1/connections');
+  await user.expect(200, 'GET', path);
+  await user.expect(200, 'PUT', path, { is_active: false });
+  await user.expect(403, 'POST', `${path}/test`, { path: '/' });
+  await user.expect(204, 'DELETE', path);
+  await user.expect(404, 'PUT', path, { is_active: true });
 }
 
 async function callChannels(user: Client): Promise<void> {

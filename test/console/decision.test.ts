@@ -314,7 +314,7 @@ describe('the decision card', () => {
       expect(expired).toContain('Nothing was granted.');
       expect(expired).not.toContain('What the agent says it will do');
       const other = readText((await browser.get(`/console/permissions/${withdrawn.id}`)).text);
-      expect(other).toContain('Withdrawn The agent withdrew its request on');
+      expect(other).toContain('Withdrawn The request was withdrawn on');
     }
   });
 

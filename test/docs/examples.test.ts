@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLE, exampleId } from '../../src/http/examples';
 import { ApiDocument, type Operation } from '../support/api-document';
+import { answers } from '../support/internet';
 import { usePromised } from '../support/outcomes';
 import { saveTables } from '../support/tables';
 import { type Json, World } from '../support/world';
@@ -56,6 +57,12 @@ async function makeScene() {
     name: 'Mail',
   });
   const { body: message } = await account.must(202, 'POST', `/v1/channels/${channel.id}/test`);
+  const { body: connection } = await account.must(201, 'POST', '/v1/connections', {
+    name: 'Mail',
+    base_url: 'https://mail.example.com',
+    agent_ids: [agent.id],
+  });
+  world.internet.on('mail.example.com', answers(200));
   const range = { start_date: '2026-01-01', end_date: '2026-01-31' };
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
   const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
@@ -76,6 +83,7 @@ async function makeScene() {
     [exampleId('perm'), pending.id],
     [exampleId('token'), granted.token.id],
     [exampleId('policy'), made.id],
+    [exampleId('conn'), connection.id],
     [exampleId('audit'), entry.id],
     [
       `${exampleId('chan')}/deliveries/${exampleId('dlv')}`,

@@ -43,6 +43,7 @@ const ALSO_NEEDED: Record<string, string[]> = {
     'audit:read',
     'audit:export',
     'webhooks:read',
+    'connections:read',
     'channels:read',
   ],
 };
@@ -297,6 +298,7 @@ async function snapshot({ account }: Scene) {
     '/v1/policies',
     '/v1/webhooks',
     '/v1/channels',
+    '/v1/connections',
     '/v1/audit/export',
     '/v1/audit/reports/compliance',
     '/v1/activity',

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ApiDocument } from '../support/api-document';
+import { makeConnection } from '../support/connections';
 import { type Answer, type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
 const world = new World();
@@ -27,6 +28,7 @@ async function makeThree(): Promise<[TestAccount, TestAgent]> {
     await owner.must(201, 'POST', '/v1/policies', { ...POLICY, name: `Policy ${i}` });
     await owner.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
     await owner.must(201, 'POST', '/v1/channels', { kind: 'email', name: `Channel ${i}` });
+    await makeConnection(owner, agents[0] as TestAgent);
   }
   return [owner, agents[0] as TestAgent];
 }
@@ -76,6 +78,7 @@ const LISTS: [Caller, string][] = [
   ['account', '/v1/policies'],
   ['account', '/v1/webhooks'],
   ['account', '/v1/channels'],
+  ['account', '/v1/connections'],
 ];
 
 /** Lists that these tests leave out, because their rows need a sign-in, a job or a delivery. */

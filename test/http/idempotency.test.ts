@@ -4,6 +4,7 @@ import { depth } from '../support/depth';
 import '../support/shards';
 import { sha256 } from '../../src/lib/bytes';
 import { rules } from '../support/access-rules';
+import { makeConnection } from '../support/connections';
 import { FaultyDatabase } from '../support/faults';
 import { checkIntegrity } from '../support/integrity';
 import { makeMember } from '../support/members';
@@ -141,6 +142,13 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
       body: { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } },
     },
   }),
+  'POST /v1/connections': ({ account, agent }) => ({
+    path: '/v1/connections',
+    call: {
+      token: account.token,
+      body: { name: 'Mail', base_url: 'https://mail.example.com', agent_ids: [agent.id] },
+    },
+  }),
   'POST /v1/webhooks': ({ account }) => ({
     path: '/v1/webhooks',
     call: { token: account.token, body: WEBHOOK },
@@ -211,6 +219,10 @@ const harmless: Record<string, (scene: Scene) => Promise<{ path: string; call: C
   'POST /v1/permissions/:id/statement': async ({ account, pending }) => ({
     path: `/v1/permissions/${pending}/statement`,
     call: { token: (await makeMember(account, 'owner')).token, body: { decision: 'approve' } },
+  }),
+  'POST /v1/connections/:id/test': async ({ account, agent }) => ({
+    path: `/v1/connections/${(await makeConnection(account, agent)).id}/test`,
+    call: { token: account.token, body: { path: '/' } },
   }),
   'POST /v1/policies/simulate': async ({ account }) => ({
     path: '/v1/policies/simulate',

@@ -13,6 +13,7 @@ interface Scene {
   pending: string;
   webhook: string;
   channel: string;
+  connection: string;
 }
 
 interface Endpoint {
@@ -97,6 +98,35 @@ const webhook = {
       Array(101).fill('x'),
     ],
   },
+  is_active: booleanField(),
+};
+
+const ofConnections = ['id', 'user_id', 'account', 'created_by', 'created_at', 'updated_at'];
+const connection = {
+  name: textField(1, 255),
+  base_url: {
+    good: ['https://mail.example.com', `https://mail.example.com/${'x'.repeat(2_023)}`],
+    bad: [
+      ...values.comparedField(2_048).bad,
+      ...['', 'x', 'http://example.com/', 'https://127.0.0.1/', 'https://localhost'],
+    ],
+  },
+  auth: {
+    good: [{ type: 'none' }],
+    bad: ['none', 1, null, [], true, [{ type: 'none' }]],
+  },
+  rules: {
+    good: [[], [{ effect: 'deny' }], Array(100).fill({ effect: 'ask' })],
+    bad: ['x', 1, null, true, {}, Array(101).fill({ effect: 'ask' })],
+  },
+  agent_ids: { ...webhook.agent_ids, good: [], bad: [...webhook.agent_ids.bad.slice(0, 5), null] },
+  forward_headers: {
+    good: [[], ['Accept'], Array.from({ length: 50 }, (_, i) => `X-${i}`)],
+    bad: ['x', 1, null, true, {}, Array(51).fill('x')],
+  },
+  wait: numberField(0, 60),
+  timeout: numberField(1, 300),
+  repeat_after: numberField(60, 86_400),
   is_active: booleanField(),
 };
 
@@ -347,6 +377,49 @@ const ENDPOINTS: Record<string, Endpoint> = {
     fields: webhook,
     owned: ofWebhooks,
   },
+  'create connection': {
+    method: 'POST',
+    path: () => '/v1/connections',
+    by: 'account',
+    // No account has this agent: what is accepted is tested with the update.
+    base: {
+      name: 'Mail',
+      base_url: 'https://mail.example.com',
+      agent_ids: ['agent_01h455vb4pex5vsknk084sn02q'],
+    },
+    fields: {
+      ...Object.fromEntries(
+        Object.entries(connection).map(([name, field]) => [name, { ...field, good: [] }]),
+      ),
+      name: { ...connection.name, good: [], required: true },
+      base_url: { ...connection.base_url, good: [], required: true },
+      agent_ids: { ...connection.agent_ids, required: true },
+      slug: { good: [], bad: [...values.comparedField(64).bad, '', 'A', 'a b', 'é', 'a/b'] },
+    },
+    owned: ofConnections,
+  },
+  'update connection': {
+    method: 'PUT',
+    path: ({ connection }) => `/v1/connections/${connection}`,
+    by: 'account',
+    base: { name: 'Changed' },
+    fields: connection,
+    owned: [...ofConnections, 'slug'],
+  },
+  'test connection': {
+    method: 'POST',
+    path: ({ connection }) => `/v1/connections/${connection}/test`,
+    by: 'account',
+    base: { path: '/' },
+    fields: {
+      path: {
+        good: [],
+        bad: [...values.comparedField(2_048).bad, '', 'x', '/a b', '//', '/../'],
+        required: true,
+      },
+    },
+    owned: ['method', 'headers', 'url'],
+  },
   'create channel': {
     method: 'POST',
     path: () => '/v1/channels',
@@ -474,7 +547,13 @@ async function makeScene(): Promise<Scene> {
     kind: 'email',
     name: 'Mail',
   });
-  return { world, account, agent, pending: id, webhook: webhook.id, channel: channel.id };
+  const { body: connection } = await account.must(201, 'POST', '/v1/connections', {
+    name: 'Mail',
+    base_url: 'https://mail.example.com',
+    agent_ids: [agent.id],
+  });
+  const made = { webhook: webhook.id, channel: channel.id, connection: connection.id };
+  return { world, account, agent, pending: id, ...made };
 }
 
 function send(scene: Scene, { method, path, by }: Endpoint, body: Json): Promise<Answer> {

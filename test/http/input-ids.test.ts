@@ -17,6 +17,7 @@ const BODIES: [RegExp, Record<string, unknown>][] = [
   [/\/owner$/, { POST: { email: 'ada@example.com' } }],
   [/\/statement$/, { POST: { decision: 'approve' } }],
   [/\/outcome$/, { POST: { status: 'succeeded' } }],
+  [/^\/v1\/connections\/.*\/test$/, { POST: { path: '/' } }],
   [/^\/v1\/webhooks/, { POST: {}, PUT: { description: 'Stolen' } }],
   [/^/, { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } }],
 ];

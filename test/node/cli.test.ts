@@ -48,7 +48,14 @@ const pending: Permission = {
   expires_at: '2026-01-31T13:00:00.000Z',
   created_at: '2026-01-31T12:00:00.000Z',
   updated_at: '2026-01-31T12:00:00.000Z',
-  ...{ title: null, input_digest: null, preview_digest: null, external_id: null, review: null },
+  ...{
+    title: null,
+    input_digest: null,
+    preview_digest: null,
+    external_id: null,
+    connection_id: null,
+    review: null,
+  },
   ...{ series: null, granted_series: null },
   outcome: null,
 };

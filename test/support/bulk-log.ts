@@ -18,7 +18,7 @@ export async function fillWithDenials(
      select p.account, unhex(printf('%022x%010x', n.agent, n.value)), n.agent, p.action, p.resource, p.scope, p.reason,
        p.token_ttl, p.max_uses, 2, null, null, null, null, null, null, null, null, null, null, null,
        e.pos % 4294967296 + n.value, p.expires_at, p.created_at, p.updated_at,
-       null, null, null, null, null, null, null, null, null, null, null, null, null, null
+       null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
      from ${newest} join permissions p on p.id = e.permission cross join ${numbers}`,
     `insert into audit_entries
      select e.pos + n.value, n.agent, unhex(printf('%022x%010x', n.agent, n.value)), null, 2, e.action, e.created_at,
@@ -46,7 +46,7 @@ export async function copyPermission(
        select account, unhex(hex(substr(id, 1, 6)) || hex(randomblob(10))), agent, action, resource, scope, reason, token_ttl, max_uses,
          status, granted_scope, decided_by, decided_at, decision_reason, policy_id, token_status, token_max_uses,
          token_uses, token_issued_at, token_expires_at, token_key_id, last_entry + n.value, expires_at, created_at, updated_at,
-         null, null, null, null, null, null, null, null, null, null, null, null, null, null
+         null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
        from (select * from permissions where agent = (select number from agents where hex(id) = ?) limit 1), n`,
     )
     .bind(

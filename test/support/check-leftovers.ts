@@ -12,11 +12,14 @@ const OF_ACCOUNTS = [
     'file_outcomes',
     'agents',
   ],
+  ...['connections', 'connection_calls', 'connection_reads'],
   ...['held_messages', 'notification_settings', 'pending_permissions', 'series_checks'],
 ];
-const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
+const OF_AGENTS = [
+  ...['permissions', 'audit_entries', 'agent_statistics', 'connection_calls', 'connection_reads'],
+];
 
-const [AGENT, ACCOUNT, WEBHOOK] = [0, 1, 2];
+const [AGENT, ACCOUNT, WEBHOOK, CONNECTION] = [0, 1, 2, 4];
 
 /**
  * Finds rows whose owner is gone and that no task will erase. Reads the tables, not the service.
@@ -33,6 +36,12 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
   const checks: [string, string][] = [
     ...OF_ACCOUNTS.map((name): [string, string] => [name, `account not in (${accounts})`]),
     ...OF_AGENTS.map((name): [string, string] => [name, `agent not in (${agents})`]),
+    ['connection_calls', '(account, permission) not in (select account, id from permissions)'],
+    [
+      'connection_reads',
+      `connection not in (select id from connections union all ${erased(CONNECTION, 'subject')})
+        and account in (select number from accounts)`,
+    ],
     ['permission_contents', '(account, id) not in (select account, id from permissions)'],
     ['permission_events', '(account, permission) not in (select account, id from permissions)'],
     ['reviews', '(account, id) not in (select account, id from permissions)'],

@@ -56,7 +56,7 @@ export class Internet {
     if (hostname === 'cloudflare-dns.com') return this.resolve(searchParams);
     const receiver = this.hosts.get(hostname);
     if (!receiver) throw new TypeError('Network connection lost.');
-    const received = { url, headers: new Headers(options.headers), body: String(options.body) };
+    const received = { url, headers: new Headers(options.headers), body: textOf(options.body) };
     this.received.push(received);
     return receiver(received, options.signal as AbortSignal);
   }
@@ -72,6 +72,11 @@ export class Internet {
       Answer: answers.map((data) => ({ name, type: code, TTL: 60, data })),
     });
   }
+}
+
+/** The body of a request as text. */
+function textOf(body: RequestInit['body']): string {
+  return body instanceof Uint8Array ? new TextDecoder().decode(body) : String(body);
 }
 
 /** A receiver that never answers: all requests that are pending together time out. */

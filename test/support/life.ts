@@ -98,6 +98,7 @@ export async function readEverything({
     '/v1/audit?limit=1000&order=asc',
     '/v1/activity?limit=100',
     '/v1/webhooks',
+    '/v1/connections',
     `/v1/webhooks/${webhook.id}/deliveries?limit=100`,
     `/v1/webhooks/${permissionWebhook.id}/deliveries?limit=100`,
     '/v1/audit/checkpoint',

@@ -1,3 +1,4 @@
+import { makeConnection } from './connections';
 import { makeWebhook } from './webhooks';
 import { World } from './world';
 
@@ -27,6 +28,7 @@ export function aim(route: string, scene: Scene) {
     [/^\/v1\/policies/, scene.policy],
     [/^\/v1\/webhooks/, scene.webhook],
     [/^\/v1\/channels/, scene.channel],
+    [/^\/v1\/connections/, scene.connection],
   ];
   const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
   const needed = NEEDED_QUERIES[pattern] ? `?${NEEDED_QUERIES[pattern]}` : '';
@@ -54,6 +56,13 @@ export function aim(route: string, scene: Scene) {
     'PUT /v1/webhooks/:id': { description: 'Changed' },
     'POST /v1/channels': CHANNEL,
     'PUT /v1/channels/:id': { name: 'Changed' },
+    'POST /v1/connections': {
+      name: 'Another',
+      base_url: 'https://api.example.com',
+      agent_ids: [scene.agent.id],
+    },
+    'PUT /v1/connections/:id': { name: 'Changed' },
+    'POST /v1/connections/:id/test': { path: '/' },
     'POST /v1/policies': POLICY,
     'PUT /v1/policies/:id': { name: 'Changed' },
     'POST /v1/policies/replay': { policy: POLICY },
@@ -111,6 +120,7 @@ export async function makeScene(world = new World()) {
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const { body: channel } = await account.must(201, 'POST', '/v1/channels', CHANNEL);
   const { body: message } = await account.must(202, 'POST', `/v1/channels/${channel.id}/test`);
+  const connection = await makeConnection(account, agent);
   const { body: member } = await account.must(201, 'POST', '/v1/members', {
     email: 'ada@example.com',
     role: 'auditor',
@@ -131,6 +141,7 @@ export async function makeScene(world = new World()) {
     webhook: webhook.id,
     delivery: delivery.id,
     channel: channel.id,
+    connection: connection.id,
     message: message.id,
     export: finished.export_id,
     report: reported.report_id,

@@ -42,6 +42,7 @@ export async function emptyTables(database: D1Database): Promise<void> {
 
 /** Tables that triggers of `permissions` change. */
 const TRIGGERED = [
+  'connection_calls',
   'pending_permissions',
   'permission_contents',
   'permission_events',

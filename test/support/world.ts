@@ -36,10 +36,10 @@ export interface Call {
 }
 
 /**
- * The paths of the console's pages and of the MCP server, which the OpenAPI document does not
- * describe.
+ * The paths of the console's pages, of the MCP server, and of what is behind connections, which the
+ * OpenAPI document does not describe.
  */
-const IS_NO_API = /^\/(console|mcp)/;
+const IS_NO_API = /^\/(console|mcp|v1\/connections\/[^/]+\/proxy)/;
 
 /** Shared by all worlds of a file. */
 let conformance: Conformance | undefined;

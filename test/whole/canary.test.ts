@@ -108,6 +108,16 @@ it('no word that a client sends is in the logs, after successful and after faile
     description: 'canary',
     metadata: { canary: 'canary' },
   });
+  const { body: connection } = await call('POST', '/v1/connections', {
+    name: 'canary',
+    base_url: 'https://canary-hooks.example.com/canary',
+    auth: { type: 'header', header: 'X-Canary', prefix: 'canary ' },
+    secret: 'canary',
+    rules: [{ effect: 'ask', paths: ['/canary'], title: 'canary' }],
+    agent_ids: [agent.id],
+  });
+  await call('PUT', `/v1/connections/${connection.id}`, { secret: 'canary', base_url: 'canary' });
+  await call('POST', `/v1/connections/${connection.id}/test`, { path: '/canary' });
   const policy = {
     name: 'canary',
     effect: 'deny',

@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
-import { policies, userTokens, webhooks } from '../../db/schema';
+import { connections, policies, userTokens, webhooks } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { exampleId } from '../../http/examples';
@@ -31,9 +31,7 @@ const Leaves = lazy(() =>
     .object({
       webhooks: z.array(idField('webhook')),
       channels: z.array(idField('chan')),
-      connections: z
-        .array(z.string())
-        .meta({ description: 'Empty: there are no connections yet.' }),
+      connections: z.array(idField('conn')),
       policies: z.array(idField('policy')),
       tokens: z.array(idField('utok')).meta({ description: 'Tokens of the account itself.' }),
     })
@@ -79,7 +77,7 @@ export async function getMember(
   { member }: { member: MemberRow },
 ): Promise<MemberDetails> {
   const account = principal.account.number;
-  const [receivers, madePolicies, tokens, keys] = await reader.load([
+  const [receivers, madeConnections, madePolicies, tokens, keys] = await reader.load([
     ...selectLeft(reader, account, member.id),
     selectPasskeys(reader, account, member.id),
   ]);
@@ -88,7 +86,7 @@ export async function getMember(
     channels: receivers
       .filter(({ kind }) => kind !== 'webhook')
       .map(({ id }) => withPrefix('chan', id)),
-    connections: [],
+    connections: madeConnections.map(({ id }) => id),
     policies: madePolicies.map(({ id }) => id),
     tokens: tokens.map(({ id }) => id),
   };
@@ -99,7 +97,8 @@ export async function getMember(
 }
 
 /**
- * Selects the webhooks and channels, the policies, and the account's own tokens that a member made.
+ * Selects the webhooks and channels, the connections, the policies, and the account's own tokens that
+ * a member made.
  */
 function selectLeft(reader: Reader, account: number, member: Id<'member'>) {
   return [
@@ -108,6 +107,11 @@ function selectLeft(reader: Reader, account: number, member: Id<'member'>) {
       .from(webhooks)
       .where(and(eq(webhooks.account, account), eq(webhooks.createdBy, member)))
       .orderBy(webhooks.id),
+    reader
+      .select({ id: connections.id })
+      .from(connections)
+      .where(and(eq(connections.account, account), eq(connections.createdBy, member)))
+      .orderBy(connections.id),
     reader
       .select({ id: policies.id })
       .from(policies)

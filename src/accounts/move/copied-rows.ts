@@ -57,8 +57,11 @@ export function selectRows(
  * @param ids the ids of the permissions in hexadecimal, a JSON array
  */
 export function selectRowsOfPermissions(moved: MovedTable, moving: MovedAccount, ids: string): SQL {
+  const { permission = 'id', ownRows, rowsOfPermissions } = moved;
+  const wanted = permissionIds(ids);
+  const narrowed = rowsOfPermissions ? sql`and ${rowsOfPermissions(moving, wanted)}` : sql``;
   return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
-    where ${moved.ownRows(moving)} and ${identifier(moved.permission ?? 'id')} in ${permissionIds(ids)}`;
+    where ${ownRows(moving)} ${narrowed} and ${identifier(permission)} in ${wanted}`;
 }
 
 /**

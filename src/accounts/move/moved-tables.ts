@@ -7,6 +7,9 @@ import {
   agentStatistics,
   agents,
   auditEntries,
+  connectionCalls,
+  connectionReads,
+  connections,
   deliveries,
   ERASURE_KINDS,
   erasedEntries,
@@ -98,6 +101,8 @@ export interface MovedTable {
    * copied again.
    */
   permission?: 'id' | 'permission';
+  /** Narrows the search for the rows of some permissions to an index of the table. */
+  rowsOfPermissions?: (account: MovedAccount, ids: SQL) => SQL;
   /** Whether the new shard may have older copies of the rows, which are replaced. */
   replaces?: boolean;
 }
@@ -177,7 +182,29 @@ const expiredSeries: DividedTable = {
   isFinal: ({ reservedAt }) => sql`expires_at < ${raw(reservedAt - WRITE_DELAY)}`,
 };
 
-const divided = [events, expiredSeries, activityRecords, answers, sentDeliveries];
+/**
+ * Milliseconds after which another call no longer leads to a permission: its request waits for an
+ * hour, and its token lives for 15 minutes.
+ */
+const CALL_LIFETIME = 2 * HOUR;
+
+const calls: DividedTable = {
+  table: connectionCalls,
+  ownRows: ownAccount,
+  key: ['connection', 'agent', 'name'],
+  copyAs: { ...account, ...agent },
+  permission: 'permission',
+  rowsOfPermissions: ({ number }, ids) => sql`(account, connection, agent, input_digest) in (
+    select called.account, called.connection_id, called.agent, called.input_digest
+    from permissions as called
+    where called.account = ${raw(number)} and called.id in ${ids})`,
+  // A later call of the same name replaces the row.
+  replaces: true,
+  isFinal: ({ reservedAt }) =>
+    sql`permission < ${blob(smallestIdAt('perm', reservedAt - CALL_LIFETIME - WRITE_DELAY))}`,
+};
+
+const divided = [events, calls, expiredSeries, activityRecords, answers, sentDeliveries];
 
 const permissionsOfAll: MovedTable = {
   table: permissions,
@@ -217,7 +244,7 @@ export const LOG: MovedTable = {
 /**
  * Tables that are copied while the account is in use, because they may be large: what cannot change
  * any more, and the permissions, which change only with a new entry of the log, except for reports of
- * outcomes, and the reviews and votes of those that are pending.
+ * outcomes and requests of connections, and the reviews and votes of those that are pending.
  */
 export const FIRST_TABLES: readonly MovedTable[] = [
   { ...LOG, only: ({ logPosition }) => sql`pos <= ${raw(logPosition)}` },
@@ -253,12 +280,14 @@ export const FIRST_TABLES: readonly MovedTable[] = [
 export const TABLES_OF_PERMISSIONS = FIRST_TABLES.filter(({ permission }) => permission);
 
 /**
- * The permissions whose outcome may have changed without an entry since the copy began. There is no
- * index for them: one would cost a row with each report.
+ * The permissions that may have changed without an entry since the copy began: by a report of their
+ * outcome, or because their connection was switched off or deleted. There is no index for them: one
+ * would cost a row with each report.
  */
-const hasNewOutcome = ({ reservedAt }: MovedAccount) =>
+const hasChangedSilently = ({ reservedAt }: MovedAccount) =>
   sql`(outcome_reported_at >= ${raw(reservedAt - WRITE_DELAY)}
-    or outcome_state = ${codeOf(OUTCOME_STATES, 'unknown')})`;
+    or outcome_state = ${codeOf(OUTCOME_STATES, 'unknown')}
+    or (status = ${pending} and connection_id is not null))`;
 
 const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
   sql`${sql.identifier(column)} in (
@@ -270,7 +299,7 @@ const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
  * order in which a row comes before those that name it. The account's own row is the last.
  */
 export const LAST_TABLES: readonly MovedTable[] = [
-  { ...permissionsOfAll, only: hasNewOutcome, replaces: true },
+  { ...permissionsOfAll, only: hasChangedSilently, replaces: true },
   { ...reviewsOfAll, only: isOfPendingPermission('id') },
   { ...votesOfAll, only: isOfPendingPermission('permission') },
   ...divided.map(
@@ -286,6 +315,13 @@ export const LAST_TABLES: readonly MovedTable[] = [
   { table: agents, ownRows: ownAccount, key: ['id'], copyAs: { ...account, number: 'agent' } },
   { table: agentKeys, ownRows: ownAgents, isNested: true, key: ['agent', 'hash'], copyAs: agent },
   { table: policies, ownRows: ownAccount, key: ['id'], copyAs: account },
+  { table: connections, ownRows: ownAccount, key: ['id'], copyAs: account },
+  {
+    table: connectionReads,
+    ownRows: ownAccount,
+    key: ['connection', 'agent', 'day'],
+    copyAs: { ...account, ...agent },
+  },
   { table: trees, ownRows: ownAccount, key: ['account'], copyAs: account },
   ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
@@ -294,6 +330,13 @@ export const LAST_TABLES: readonly MovedTable[] = [
     key: ['id'],
     copyAs: { ...account, id: 'left out', number: kind } as const,
   })),
+  {
+    table: erasures,
+    ownRows: (moving) =>
+      sql`${ownAccount(moving)} and kind = ${codeOf(ERASURE_KINDS, 'connection')}`,
+    key: ['id'],
+    copyAs: { ...account, id: 'left out' },
+  },
   {
     // Files in progress start again, because their saved state contains positions. Their content
     // stays the same.

@@ -20,7 +20,7 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
   const by = authorOf(decided_by);
   const what = [<Code text={action} />, ' on ', <Written text={resource} />];
   const expiry = {
-    withdrawn: [agent, ' withdrew its request for ', what],
+    withdrawn: ['The request of ', agent, ' for ', what, ' was withdrawn'],
     token: ['The token of ', agent, ' for ', what, ' expired unused'],
     request: ['The request of ', agent, ' for ', what, ' expired: nobody decided in time'],
   };

@@ -242,4 +242,6 @@ export const SCOPE_WORDS: Record<Scope, string> = {
   'account:write': 'Change members and user tokens',
   'channels:read': 'Read channels',
   'channels:write': 'Change channels',
+  'connections:read': 'Read connections',
+  'connections:write': 'Change connections',
 };

@@ -48,7 +48,7 @@ export function Ending({ permission, refusal, next }: EndingProps) {
         <p>
           {isWithdrawn(permission) && (
             <>
-              The agent withdrew its request on <Time at={updated_at} />.
+              The request was withdrawn on <Time at={updated_at} />.
             </>
           )}
           {!isWithdrawn(permission) && (

@@ -17,7 +17,7 @@ const EVENTS: Record<AuditEntry['event_type'], string> = {
 const EXPIRIES = {
   request: 'Expired: nobody decided in time',
   token: 'The token expired unused',
-  withdrawn: 'The agent withdrew the request',
+  withdrawn: 'The request was withdrawn',
 };
 
 /**

@@ -83,7 +83,9 @@ export interface components {
       | 'account:read'
       | 'account:write'
       | 'channels:read'
-      | 'channels:write';
+      | 'channels:write'
+      | 'connections:read'
+      | 'connections:write';
     /**
      * @example {
      *       "email": "ada@example.com",
@@ -822,7 +824,10 @@ export interface components {
       | 'passkey.counter_went_back'
       | 'account.stopped'
       | 'account.resumed'
-      | 'series.ended';
+      | 'series.ended'
+      | 'connection.created'
+      | 'connection.updated'
+      | 'connection.deleted';
     /**
      * @example {
      *       "shard": "00",
@@ -1084,6 +1089,215 @@ export interface components {
     };
     /**
      * @example {
+     *       "name": "Stripe",
+     *       "base_url": "https://api.stripe.com",
+     *       "auth": {
+     *         "type": "header",
+     *         "header": "Authorization",
+     *         "prefix": "Bearer "
+     *       },
+     *       "secret": "sk_test_26PHem9AhJZvU623DfE1x4sd",
+     *       "rules": [
+     *         {
+     *           "methods": [
+     *             "GET",
+     *             "HEAD"
+     *           ],
+     *           "effect": "allow",
+     *           "whole_input": false
+     *         },
+     *         {
+     *           "methods": [
+     *             "POST"
+     *           ],
+     *           "paths": [
+     *             "/v1/refunds"
+     *           ],
+     *           "effect": "ask",
+     *           "action": "refund.create",
+     *           "resource": "payments:stripe",
+     *           "scope": {
+     *             "amount": "{amount}"
+     *           },
+     *           "title": "Refund {amount} of {payment_intent}",
+     *           "whole_input": true
+     *         }
+     *       ],
+     *       "agent_ids": [
+     *         "agent_01m7x1m1tre75vaz5yvpbmvt6m"
+     *       ]
+     *     }
+     */
+    ConnectionCreation: {
+      name: string;
+      /** @description Where calls are sent: `https`, a public host name, no credentials, no query. The path of a call is appended to it. It is checked again before every call. */
+      base_url: string;
+      /**
+       * @default {
+       *       "type": "none"
+       *     }
+       */
+      auth?: components['schemas']['ConnectionAuthInput'];
+      /** @description The credential: what follows `prefix`, or `user:password` for `basic`. It is stored encrypted, and no answer shows it. Changing the origin of `base_url` takes it again. */
+      secret?: string;
+      /**
+       * @description The first rule that fits a call counts. A call that none fits is refused.
+       * @default []
+       */
+      rules?: components['schemas']['ConnectionRule'][];
+      /** @description The agents that may call it. */
+      agent_ids: string[];
+      /**
+       * @description The headers of the agent that are sent on. None that holds a credential, frames the message or concerns one connection only.
+       * @default [
+       *       "Accept",
+       *       "Content-Type"
+       *     ]
+       */
+      forward_headers?: string[];
+      /**
+       * @description Seconds that a call waits for a decision before it is answered.
+       * @default 25
+       */
+      wait?: number;
+      /**
+       * @description Seconds in which the other service has to answer a call.
+       * @default 60
+       */
+      timeout?: number;
+      /**
+       * @description Seconds for which a refusal answers the same call again, if the call has no idempotency key.
+       * @default 600
+       */
+      repeat_after?: number;
+      /**
+       * @description Nothing is sent while this is false.
+       * @default true
+       */
+      is_active?: boolean;
+      /** @description Its name in actions; by default made from `name`. It never changes. */
+      slug?: string;
+    };
+    /**
+     * @description How the credential is sent: not at all (`none`), as user and password (`basic`, RFC 7617), or in a header, behind a prefix (`header`).
+     * @example {
+     *       "type": "header",
+     *       "header": "Authorization",
+     *       "prefix": "Bearer "
+     *     }
+     */
+    ConnectionAuthInput:
+      | {
+          /** @constant */
+          type: 'none';
+        }
+      | {
+          /** @constant */
+          type: 'basic';
+        }
+      | {
+          /** @constant */
+          type: 'header';
+          /** @default Authorization */
+          header?: string;
+          /** @default Bearer */
+          prefix?: string;
+        };
+    /**
+     * @description What a connection does with the calls that the rule fits.
+     * @example {
+     *       "methods": [
+     *         "POST"
+     *       ],
+     *       "paths": [
+     *         "/v1/refunds"
+     *       ],
+     *       "effect": "ask",
+     *       "action": "refund.create",
+     *       "resource": "payments:stripe",
+     *       "scope": {
+     *         "amount": "{amount}"
+     *       },
+     *       "title": "Refund {amount} of {payment_intent}",
+     *       "whole_input": true
+     *     }
+     */
+    ConnectionRule: {
+      /** @description The methods that it fits; without it, every method. */
+      methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+      /** @description Patterns of the path below `base_url`, of which one must match; without it, every path. `*` stands for any characters, `/` included. */
+      paths?: string[];
+      /**
+       * @description `ask`: the call needs a permission. `allow`: it is sent without one, and only counted. `deny`: it is refused.
+       * @enum {string}
+       */
+      effect: 'ask' | 'allow' | 'deny';
+      /**
+       * @description The action of the permission; by default the slug and the method, such as `github.post`.
+       * @example email.send
+       */
+      action?: string;
+      /**
+       * @description The resource of the permission; by default `url:`, the host and the path.
+       * @example mailbox:support
+       */
+      resource?: string;
+      /** @description The scope of the permission: for each key a field of the body or the query. A key whose field is missing is left out. */
+      scope?: {
+        [key: string]: string;
+      };
+      /** @description The title of the preview, in which `{field}` stands for a field of the call. */
+      title?: string;
+      /** @description A series that every request of this rule asks for. */
+      series?: components['schemas']['SeriesInput'];
+      /**
+       * @description Whether a call is refused whose input is larger than 16 KiB, of which a person would see only size and digest.
+       * @default false
+       */
+      whole_input?: boolean;
+    };
+    /**
+     * @example {
+     *       "wait": 10,
+     *       "is_active": true
+     *     }
+     */
+    ConnectionUpdate: {
+      name?: string;
+      /** @description Where calls are sent: `https`, a public host name, no credentials, no query. The path of a call is appended to it. It is checked again before every call. */
+      base_url?: string;
+      auth?: components['schemas']['ConnectionAuthInput'];
+      /** @description The credential: what follows `prefix`, or `user:password` for `basic`. It is stored encrypted, and no answer shows it. Changing the origin of `base_url` takes it again. */
+      secret?: string;
+      /** @description The first rule that fits a call counts. A call that none fits is refused. */
+      rules?: components['schemas']['ConnectionRule'][];
+      /** @description The agents that may call it. */
+      agent_ids?: string[];
+      /** @description The headers of the agent that are sent on. None that holds a credential, frames the message or concerns one connection only. */
+      forward_headers?: string[];
+      /** @description Seconds that a call waits for a decision before it is answered. */
+      wait?: number;
+      /** @description Seconds in which the other service has to answer a call. */
+      timeout?: number;
+      /** @description Seconds for which a refusal answers the same call again, if the call has no idempotency key. */
+      repeat_after?: number;
+      /** @description Nothing is sent while this is false. */
+      is_active?: boolean;
+    };
+    /**
+     * @example {
+     *       "path": "/v1/balance"
+     *     }
+     */
+    ConnectionTest: {
+      /**
+       * @description The path below `base_url`, and a query if it has one. It is read with GET.
+       * @example /v1/balance
+       */
+      path: string;
+    };
+    /**
+     * @example {
      *       "status": "ok"
      *     }
      */
@@ -1123,7 +1337,9 @@ export interface components {
      *           "account:read",
      *           "account:write",
      *           "channels:read",
-     *           "channels:write"
+     *           "channels:write",
+     *           "connections:read",
+     *           "connections:write"
      *         ],
      *         "member_id": null,
      *         "expires_at": null,
@@ -1652,7 +1868,6 @@ export interface components {
     MemberLeaves: {
       webhooks: string[];
       channels: string[];
-      /** @description Empty: there are no connections yet. */
       connections: string[];
       policies: string[];
       /** @description Tokens of the account itself. */
@@ -1835,6 +2050,7 @@ export interface components {
      *       "input_digest": null,
      *       "preview_digest": "sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM",
      *       "external_id": null,
+     *       "connection_id": null,
      *       "series": null,
      *       "granted_series": null,
      *       "review": null,
@@ -1891,6 +2107,8 @@ export interface components {
       preview_digest: string | null;
       /** @description The agent's own name for the request. */
       external_id: string | null;
+      /** @description The connection that made the request for the agent, and sends it once it is approved; null for a request of the agent itself. */
+      connection_id: string | null;
       /** @description The run of like acts that the agent asked for. */
       series: components['schemas']['Series'] | null;
       /** @description The series that the approval gave: it approves the next requests that are like this one. */
@@ -2606,7 +2824,7 @@ export interface components {
        */
       token_id?: string;
       /**
-       * @description What expired, or that the agent withdrew its request; present in entries of expiries.
+       * @description What expired, or that the request was withdrawn: by its agent, or because its connection was switched off or deleted. Present in entries of expiries.
        * @enum {string}
        */
       expired?: 'request' | 'token' | 'withdrawn';
@@ -3542,6 +3760,201 @@ export interface components {
         [key: string]: string;
       };
     };
+    /**
+     * @description Another service to which Countersign sends what agents may do there, with a credential that no agent holds.
+     * @example {
+     *       "id": "conn_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "name": "Stripe",
+     *       "slug": "stripe",
+     *       "base_url": "https://api.stripe.com",
+     *       "auth": {
+     *         "type": "header",
+     *         "header": "Authorization",
+     *         "prefix": "Bearer "
+     *       },
+     *       "rules": [
+     *         {
+     *           "methods": [
+     *             "GET",
+     *             "HEAD"
+     *           ],
+     *           "effect": "allow",
+     *           "whole_input": false
+     *         },
+     *         {
+     *           "methods": [
+     *             "POST"
+     *           ],
+     *           "paths": [
+     *             "/v1/refunds"
+     *           ],
+     *           "effect": "ask",
+     *           "action": "refund.create",
+     *           "resource": "payments:stripe",
+     *           "scope": {
+     *             "amount": "{amount}"
+     *           },
+     *           "title": "Refund {amount} of {payment_intent}",
+     *           "whole_input": true
+     *         }
+     *       ],
+     *       "agent_ids": [
+     *         "agent_01m7x1m1tre75vaz5yvpbmvt6m"
+     *       ],
+     *       "forward_headers": [
+     *         "Accept",
+     *         "Content-Type"
+     *       ],
+     *       "wait": 25,
+     *       "timeout": 60,
+     *       "repeat_after": 600,
+     *       "is_active": true,
+     *       "created_by": "member_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "created_at": "2026-01-31T12:00:00.000Z",
+     *       "updated_at": "2026-01-31T12:00:00.000Z"
+     *     }
+     */
+    Connection: {
+      /** @example conn_01m7x1m1tre75vaz5yvpbmvt6m */
+      id: string;
+      name: string;
+      /** @description Its name in actions and addresses. It never changes. */
+      slug: string;
+      base_url: string;
+      auth: components['schemas']['ConnectionAuth'];
+      rules: components['schemas']['ConnectionRuleOutput'][];
+      agent_ids: string[];
+      /** @description The headers of the agent that are sent on. */
+      forward_headers: string[];
+      wait: number;
+      timeout: number;
+      repeat_after: number;
+      is_active: boolean;
+      /**
+       * @description Who made it: the id of a member, the id of the account for a token of the account itself, or `operator`; null if it was made before this was recorded.
+       * @example member_01m7x1m1tre75vaz5yvpbmvt6m
+       */
+      created_by: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      updated_at: string;
+    };
+    /**
+     * @description How the credential is sent. The secret itself is never shown.
+     * @example {
+     *       "type": "header",
+     *       "header": "Authorization",
+     *       "prefix": "Bearer "
+     *     }
+     */
+    ConnectionAuth:
+      | {
+          /** @constant */
+          type: 'none';
+        }
+      | {
+          /** @constant */
+          type: 'basic';
+        }
+      | {
+          /** @constant */
+          type: 'header';
+          header: string;
+          prefix: string;
+        };
+    /**
+     * @example {
+     *       "status": 200,
+     *       "duration_ms": 83
+     *     }
+     */
+    ConnectionTestResult: {
+      /** @description The status of the answer. */
+      status: number;
+      /** @description Milliseconds until the head of the answer. */
+      duration_ms: number;
+    };
+    /**
+     * @description What a connection does with the calls that the rule fits.
+     * @example {
+     *       "methods": [
+     *         "POST"
+     *       ],
+     *       "paths": [
+     *         "/v1/refunds"
+     *       ],
+     *       "effect": "ask",
+     *       "action": "refund.create",
+     *       "resource": "payments:stripe",
+     *       "scope": {
+     *         "amount": "{amount}"
+     *       },
+     *       "title": "Refund {amount} of {payment_intent}",
+     *       "whole_input": true
+     *     }
+     */
+    ConnectionRuleOutput: {
+      /** @description The methods that it fits; without it, every method. */
+      methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+      /** @description Patterns of the path below `base_url`, of which one must match; without it, every path. `*` stands for any characters, `/` included. */
+      paths?: string[];
+      /**
+       * @description `ask`: the call needs a permission. `allow`: it is sent without one, and only counted. `deny`: it is refused.
+       * @enum {string}
+       */
+      effect: 'ask' | 'allow' | 'deny';
+      /**
+       * @description The action of the permission; by default the slug and the method, such as `github.post`.
+       * @example email.send
+       */
+      action?: string;
+      /**
+       * @description The resource of the permission; by default `url:`, the host and the path.
+       * @example mailbox:support
+       */
+      resource?: string;
+      /** @description The scope of the permission: for each key a field of the body or the query. A key whose field is missing is left out. */
+      scope?: {
+        [key: string]: string;
+      };
+      /** @description The title of the preview, in which `{field}` stands for a field of the call. */
+      title?: string;
+      /** @description A series that every request of this rule asks for. */
+      series?: components['schemas']['SeriesInputOutput'];
+      /**
+       * @description Whether a call is refused whose input is larger than 16 KiB, of which a person would see only size and digest.
+       * @default false
+       */
+      whole_input: boolean;
+    };
+    /**
+     * @description A run of like acts: requests of the same agent for the same action, resource and scope. Nobody sees the arguments of the later ones before they are approved.
+     * @example {
+     *       "requests": 20,
+     *       "expires_in": 3600,
+     *       "varies": [
+     *         "max_amount"
+     *       ]
+     *     }
+     */
+    SeriesInputOutput: {
+      /** @description The number of requests, the first one included. */
+      requests: number;
+      /** @description Seconds after the approval in which it approves requests. */
+      expires_in: number;
+      /**
+       * @description Keys of `scope` whose values may be lower or narrower than those of the first permission. All others have to be equal.
+       * @default []
+       */
+      varies: string[];
+    };
     ListAccountsQuery: {
       /**
        * @description The greatest number of items on the page.
@@ -3925,6 +4338,15 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
+    ListConnectionsQuery: {
+      /**
+       * @description The greatest number of items on the page.
+       * @default 20
+       */
+      limit?: number;
+      /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
+      cursor?: string;
+    };
     /**
      * @example {
      *       "openapi": "3.1.0",
@@ -3999,6 +4421,11 @@ export type EmailConfig = components['schemas']['EmailConfig'];
 export type SlackConfig = components['schemas']['SlackConfig'];
 export type ChannelUpdate = components['schemas']['ChannelUpdate'];
 export type NotificationSettingsUpdate = components['schemas']['NotificationSettingsUpdate'];
+export type ConnectionCreation = components['schemas']['ConnectionCreation'];
+export type ConnectionAuthInput = components['schemas']['ConnectionAuthInput'];
+export type ConnectionRule = components['schemas']['ConnectionRule'];
+export type ConnectionUpdate = components['schemas']['ConnectionUpdate'];
+export type ConnectionTest = components['schemas']['ConnectionTest'];
 export type Health = components['schemas']['Health'];
 export type CreatedAccount = components['schemas']['CreatedAccount'];
 export type Stop = components['schemas']['Stop'];
@@ -4068,6 +4495,11 @@ export type ChannelDeliveryDetail = components['schemas']['ChannelDeliveryDetail
 export type Notification = components['schemas']['Notification'];
 export type NotificationSettings = components['schemas']['NotificationSettings'];
 export type SlackResponse = components['schemas']['SlackResponse'];
+export type Connection = components['schemas']['Connection'];
+export type ConnectionAuth = components['schemas']['ConnectionAuth'];
+export type ConnectionTestResult = components['schemas']['ConnectionTestResult'];
+export type ConnectionRuleOutput = components['schemas']['ConnectionRuleOutput'];
+export type SeriesInputOutput = components['schemas']['SeriesInputOutput'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
 export type ListUserTokensQuery = components['schemas']['ListUserTokensQuery'];
 export type ListSessionsQuery = components['schemas']['ListSessionsQuery'];
@@ -4094,4 +4526,5 @@ export type ListDeliveriesQuery = components['schemas']['ListDeliveriesQuery'];
 export type ListChannelsQuery = components['schemas']['ListChannelsQuery'];
 export type ListChannelDeliveriesQuery = components['schemas']['ListChannelDeliveriesQuery'];
 export type ListNotificationsQuery = components['schemas']['ListNotificationsQuery'];
+export type ListConnectionsQuery = components['schemas']['ListConnectionsQuery'];
 export type GetApiDescriptionAnswer = components['schemas']['GetApiDescriptionAnswer'];

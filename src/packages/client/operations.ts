@@ -19,6 +19,11 @@ import type {
   ChannelDeliveryDetail,
   ChannelUpdate,
   ComplianceReport,
+  Connection,
+  ConnectionCreation,
+  ConnectionTest,
+  ConnectionTestResult,
+  ConnectionUpdate,
   ConsistencyProof,
   CreateAuditExportInput,
   CreateComplianceReportInput,
@@ -49,6 +54,7 @@ import type {
   ListChannelDeliveriesQuery,
   ListChannelsQuery,
   ListComplianceReportsQuery,
+  ListConnectionsQuery,
   ListDeliveriesQuery,
   ListMembersQuery,
   ListNotificationsQuery,
@@ -1357,6 +1363,92 @@ export abstract class Operations {
     return this.json<SlackResponse>({
       method: 'POST',
       path: path`/v1/inbound/${secret}/slack`,
+      ...options,
+    });
+  }
+
+  /**
+   * Create a connection.
+   *
+   * Keeps a credential, and lets agents call the other service without holding it. The first rule that fits a call says whether it is sent, needs a permission, or is refused.
+   *
+   * `POST /v1/connections`, by a user token with `connections:write`.
+   */
+  createConnection(body: ConnectionCreation, options?: CallOptions): Promise<Connection> {
+    return this.json<Connection>({ method: 'POST', path: path`/v1/connections`, body, ...options });
+  }
+
+  /**
+   * List connections.
+   *
+   * Newest first.
+   *
+   * `GET /v1/connections`, by a user token with `connections:read`.
+   */
+  listConnections(
+    query: ListConnectionsQuery = {},
+    options?: CallOptions,
+  ): PagePromise<Connection> {
+    return this.pages<Connection>({
+      method: 'GET',
+      path: path`/v1/connections`,
+      query,
+      ...options,
+    });
+  }
+
+  /**
+   * Get a connection.
+   *
+   * `GET /v1/connections/{id}`, by a user token with `connections:read`.
+   */
+  getConnection(id: string, options?: CallOptions): Promise<Connection> {
+    return this.json<Connection>({ method: 'GET', path: path`/v1/connections/${id}`, ...options });
+  }
+
+  /**
+   * Change a connection.
+   *
+   * Changes the given fields, but never the slug. A change of the origin of `base_url` needs the secret again. Switched off, the connection sends nothing more, and requests that wait read as withdrawn for good.
+   *
+   * `PUT /v1/connections/{id}`, by a user token with `connections:write`.
+   */
+  updateConnection(id: string, body: ConnectionUpdate, options?: CallOptions): Promise<Connection> {
+    return this.json<Connection>({
+      method: 'PUT',
+      path: path`/v1/connections/${id}`,
+      body,
+      ...options,
+    });
+  }
+
+  /**
+   * Delete a connection.
+   *
+   * Nothing more is sent, and its secret is gone. Requests that wait read as withdrawn from now on.
+   *
+   * `DELETE /v1/connections/{id}`, by a user token with `connections:write`.
+   */
+  deleteConnection(id: string, options?: CallOptions): Promise<void> {
+    return this.empty({ method: 'DELETE', path: path`/v1/connections/${id}`, ...options });
+  }
+
+  /**
+   * Test a connection.
+   *
+   * Reads a path of the other service with the credential, and says the status and the duration, never the body. No rule is asked, and no redirect is followed.
+   *
+   * `POST /v1/connections/{id}/test`, by a user token with `connections:write`.
+   */
+  testConnection(
+    id: string,
+    body: ConnectionTest,
+    options?: CallOptions,
+  ): Promise<ConnectionTestResult> {
+    return this.json<ConnectionTestResult>({
+      method: 'POST',
+      path: path`/v1/connections/${id}/test`,
+      body,
       ...options,
     });
   }

@@ -101,7 +101,7 @@ function tellExpiry({ expired }: JsonObject): string {
     case 'token':
       return 'its token expired without a use';
     case 'withdrawn':
-      return 'the agent withdrew its request';
+      return 'the request was withdrawn';
     default:
       return 'it expired, because nobody decided in time';
   }

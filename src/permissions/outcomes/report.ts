@@ -11,11 +11,14 @@ import { choice, text } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import type { Guard } from '../../ledger/guard';
+import type { Ledger } from '../../ledger/ledger';
+import type { Answer } from '../../ledger/stored-answer';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { userOfToken } from '../draft-entry';
 import {
   isPermissionWithId,
   Permission,
+  type PermissionRow,
   preloadPermission,
   presentPermission,
   type ReviewedPermission,
@@ -95,6 +98,26 @@ async function storeReport(
     throw outcomeConflict(`The outcome was reported as ${state} already.`);
   const columns = { outcomeState: status, outcomeReportedAt: now, outcomeSummary, updatedAt: now };
   const reported = presentPermission({ ...row, ...columns }, now, principal);
+  const isStored = await storeOutcome(
+    ledger,
+    row,
+    { state: status, summary: outcomeSummary, reportedAt: now, updatedAt: now },
+    { value: reported, subject: row.agentId },
+  );
+  return isStored ? reported : null;
+}
+
+/**
+ * Stores an outcome.
+ * @returns false if it was reported before that the act succeeded or failed, or if the permission is
+ *   no longer there: then nothing is written
+ */
+export async function storeOutcome(
+  ledger: Ledger,
+  row: Pick<PermissionRow, 'account' | 'id'>,
+  outcome: Omit<typeof permissionOutcomes.$inferInsert, 'account' | 'permission'>,
+  answer?: Answer,
+): Promise<boolean> {
   const guard = openGuard(row);
   try {
     await ledger.write({
@@ -102,20 +125,20 @@ async function storeReport(
       changes: (write) => [
         write
           .update(permissionOutcomes)
-          .set({ state: status, reportedAt: now, summary: outcomeSummary, updatedAt: now })
+          .set(outcome)
           .where(isPermissionWithId(row.account, row.id)),
       ],
-      answer: { value: reported, subject: row.agentId },
+      ...(answer && { answer }),
     });
-    return reported;
+    return true;
   } catch (error) {
-    if (error === guard.otherwise) return null;
+    if (error === guard.otherwise) return false;
     throw error;
   }
 }
 
 /** The guard of a report: nobody has reported that the act succeeded or failed. */
-function openGuard({ account, id }: Pick<ReviewedPermission, 'account' | 'id'>): Guard {
+function openGuard({ account, id }: Pick<PermissionRow, 'account' | 'id'>): Guard {
   const isOpen = and(
     isPermissionWithId(account, id),
     sql`outcome_state in (${codesOf(OUTCOME_STATES, OPEN_STATES)})`,

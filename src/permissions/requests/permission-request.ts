@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { EXAMPLE } from '../../http/examples';
 import { type LazyOutput, lazy } from '../../lib/lazy';
+import type { Id } from '../../lib/typeid';
 import { actFields, type describeAct } from '../contents';
 import type { EntrySubject } from '../draft-entry';
 import { permissionFields } from '../permission-fields';
@@ -49,4 +50,6 @@ export interface DraftRequest {
   input: RequestInput;
   /** The columns of its title, digests and external id. */
   act: Awaited<ReturnType<typeof describeAct>>;
+  /** The connection that makes it; null if the agent asks itself. */
+  connectionId: Id<'conn'> | null;
 }

@@ -69,7 +69,7 @@ export async function requestPermission(
   checkPromise(input);
   const id = newId(runtime, 'perm');
   const subject = { account: account.number, agent: agent.number, id, action, resource };
-  const draft = { subject, input, act };
+  const draft = { subject, input, act, connectionId: null };
   requireNotStopped(account);
   if (existing) return await showExisting(context, draft, existing);
   let rules: Rules = { policies, liveSeries };

@@ -11,6 +11,8 @@ export interface Ruling {
   columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'>;
   /** The entry of the decision; none if the request waits. */
   entry?: Entry;
+  /** The entry of the use, if an approved request takes it at once. */
+  use?: Entry;
   /** The review that the request waits for; none if anybody who may decide can. */
   review?: ReviewState;
   /**

@@ -1,8 +1,11 @@
 import { sql } from 'drizzle-orm';
+import type { Statement } from '../../db/database';
 import { permissionContents, permissions, reviews } from '../../db/schema';
 import type { AgentContext } from '../../http/context';
 import { appendedSequence } from '../../ledger/append';
 import { CredentialEnded } from '../../ledger/authority';
+import type { Guard } from '../../ledger/guard';
+import type { StateWriter } from '../../ledger/ledger';
 import { SECOND } from '../../lib/time';
 import { contentsRow, presentSent } from '../contents';
 import { digestDetails, draftPermissionEntry } from '../draft-entry';
@@ -21,20 +24,28 @@ import { pendingQuotaGuard } from './pending-quota';
 import type { DraftRequest } from './permission-request';
 import type { Ruling } from './ruling';
 
+/** What is stored together with a request. */
+export interface StoredWith {
+  guards: readonly Guard[];
+  changes: (write: StateWriter) => readonly Statement[];
+}
+
 /**
  * Stores a new request with its ruling and their entries, in one transaction.
+ * @param also what to check and to store in the same transaction
  * @returns the permission as the agent sees it
- * @throws RulingOutdated if the ruling's guard does not hold; PendingQuotaFull; ConstraintError of
+ * @throws RulingOutdated if the ruling's guard does not hold; the error of a guard; PendingQuotaFull; ConstraintError of
  *   the external id; CredentialEnded; nothing was written
  */
 export async function storeRequest(
   context: AgentContext,
   draft: DraftRequest,
   ruling: Ruling,
+  also: StoredWith = { guards: [], changes: () => [] },
 ): Promise<Permission> {
   const { principal, reader, runtime, ledger } = context;
   const { subject, input } = draft;
-  const { review, entry, guard, count } = ruling;
+  const { review, entry, use, guard, count } = ruling;
   const row = await draftRow(context, draft, ruling);
   const now = runtime.now();
   const tokens = await signActiveTokens(context, [row], now);
@@ -48,6 +59,7 @@ export async function storeRequest(
   const request = draftRequestEntry(context, draft, ruling);
   const committed = await ledger.commit({
     guards: [
+      ...also.guards,
       ...(guard ? [guard] : []),
       ...(row.status === 'pending' ? [pendingQuotaGuard(subject)] : []),
     ],
@@ -56,11 +68,12 @@ export async function storeRequest(
       ...(contents ? [write.insert(permissionContents).values(contents)] : []),
       ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ...(count ? [count(write)] : []),
+      ...also.changes(write),
     ],
     reads: shownReview
       ? [reader.select({ review: shownReview.as('review') }).from(sql`(select 1)`)]
       : [],
-    entries: entry ? [request, entry] : [request],
+    entries: [request, ...(entry ? [entry] : []), ...(use ? [use] : [])],
     answer: {
       value: permission,
       subject: principal.agent.id,
@@ -77,7 +90,7 @@ export async function storeRequest(
 /** Makes the permission of a new request. */
 async function draftRow(
   context: AgentContext,
-  { subject, input, act }: DraftRequest,
+  { subject, input, act, connectionId }: DraftRequest,
   { review, columns }: Ruling,
 ): Promise<ReviewedPermission> {
   const now = context.runtime.now();
@@ -86,6 +99,7 @@ async function draftRow(
     review: review ?? null,
     ...subject,
     ...act,
+    connectionId,
     agentId: context.principal.agent.id,
     agentIsActive: true,
     scope: input.scope,
@@ -119,9 +133,9 @@ const UNDECIDED = {
 } as const;
 
 /** The sequences of the entries that are appended for a new permission. */
-function entriesOf({ subject, input }: DraftRequest, { entry }: Ruling) {
+function entriesOf({ subject, input }: DraftRequest, { entry, use }: Ruling) {
   const lastEntry = appendedSequence(subject.account);
-  const requestEntry = entry ? appendedSequence(subject.account, 1) : lastEntry;
+  const requestEntry = appendedSequence(subject.account, (entry ? 1 : 0) + (use ? 1 : 0));
   return { lastEntry, requestEntry: input.reports_outcome ? requestEntry : null };
 }
 

@@ -12,7 +12,7 @@ import type { Ruling } from './ruling';
 export interface Rules {
   /** The account's active policies. */
   policies: PolicyRow[];
-  /** The live series of the agent for the action and the resource of the request. */
+  /** The live series of the agent, at least those for the action and the resource of the request. */
   liveSeries: SeriesRow[];
 }
 
@@ -32,7 +32,8 @@ export async function weighRequest(
   const request = { agentId, action, resource, scope, maxUses };
   const { policy } = evaluatePolicies(policies, request, now);
   if (policy && policy.effect !== 'review') return await decideByPolicy(context, draft, policy);
-  const series = await findSeries(context, liveSeries, { ...draft.input, reviewPolicy: policy });
+  const candidate = { ...draft.input, connectionId: draft.connectionId, reviewPolicy: policy };
+  const series = await findSeries(context, liveSeries, candidate);
   if (series) return await approveBySeries(context, draft, series, policies);
   const columns = { status: 'pending' as const };
   if (!policy) return { columns };

@@ -44,6 +44,7 @@ export function requestContent(account: Id<'user'>, row: Unstored): RowContent {
       token_ttl: tokenTtl,
       max_uses: maxUses,
       series,
+      connection: row.connectionId,
       input_digest: row.inputDigest,
       preview_digest: row.previewDigest,
       created_at: row.createdAt,

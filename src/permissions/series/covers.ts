@@ -1,11 +1,12 @@
 import type { series } from '../../db/schema';
 import { equalJson, isJsonObject, type Json, type JsonObject, ownValue } from '../../lib/json';
+import type { Id } from '../../lib/typeid';
 import { findWidenings } from '../find-widenings';
 
 /** What a series approves: see {@link covers}. */
 type CoveredActs = Pick<
   typeof series.$inferSelect,
-  'action' | 'resource' | 'scope' | 'varies' | 'policyId' | 'policyUpdatedAt'
+  'action' | 'resource' | 'scope' | 'varies' | 'policyId' | 'policyUpdatedAt' | 'connectionId'
 >;
 
 /** The part of a request that decides whether it belongs to a series. */
@@ -14,6 +15,8 @@ export interface SeriesCandidate {
   resource: string;
   scope: JsonObject;
   max_uses: number;
+  /** The connection that makes the request; null if the agent asks itself. */
+  connectionId: Id<'conn'> | null;
   /** The review policy that routes the request; null if none does. */
   reviewPolicy: { id: string; updatedAt: number } | null;
 }
@@ -24,12 +27,13 @@ export interface SeriesCandidate {
  *
  * Action and resource are equal texts. The scope has the same keys, with equal values; the values
  * that may vary are at most as wide as the granted ones, and no number in them is negative. The
- * request is for one use. It would wait for the same people: the same review policy, unchanged,
+ * request is for one use, and the same connection makes it, or none does. It would wait for the same people: the same review policy, unchanged,
  * routes it, or none does.
  */
 export function covers(acts: CoveredActs, request: SeriesCandidate): boolean {
   if (request.action !== acts.action || request.resource !== acts.resource) return false;
   if (request.max_uses !== 1) return false;
+  if (request.connectionId !== acts.connectionId) return false;
   const policy = request.reviewPolicy;
   if ((policy?.id ?? null) !== acts.policyId) return false;
   if ((policy?.updatedAt ?? null) !== acts.policyUpdatedAt) return false;

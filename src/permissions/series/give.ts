@@ -65,6 +65,7 @@ export async function giveSeries(
     tokenTtl: limits.tokenTtl,
     requests: terms.requests,
     expiresAt,
+    connectionId: row.connectionId,
     policyId: row.review?.policyId ?? null,
     policyUpdatedAt: row.review?.policyUpdatedAt ?? null,
   };

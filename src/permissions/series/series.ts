@@ -21,6 +21,7 @@ export interface SeriesGrant
     | 'tokenTtl'
     | 'requests'
     | 'expiresAt'
+    | 'connectionId'
     | 'policyId'
     | 'policyUpdatedAt'
   > {
@@ -43,6 +44,7 @@ function seriesContent(account: Id<'user'>, grant: SeriesGrant): RowContent {
       token_ttl: grant.tokenTtl,
       requests: grant.requests,
       expires_at: grant.expiresAt,
+      connection: grant.connectionId,
       policy: grant.policyId,
       policy_updated_at: grant.policyUpdatedAt,
       given_by: grant.givers,
@@ -138,20 +140,43 @@ export function selectLiveSeries(
   return selectLive(account, { action, resource, now }, agentId);
 }
 
+/** Selects all live series of an agent. */
+export function selectAllLiveSeries(
+  { account, agentId }: { account: SQL<number>; agentId: SQL },
+  now: number,
+) {
+  return selectAllLive(account, { now }, agentId);
+}
+
 const selectLive = prepareByAccount((select, account, agentId) =>
   select(getTableColumns(series))
     // A cross join keeps this order, in which the agent is looked up once.
-    .from(sql`(
-      select agents.account, agents.number from agents
-      where agents.account = ${account} and agents.id = ${agentId}
-    ) as asking`)
+    .from(askingAgent(account, agentId))
     .crossJoin(series)
     .where(
       and(
-        sql`${series.account} = asking.account and ${series.agent} = asking.number`,
+        isLiveSeriesOfAsking,
         eq(series.action, sql.placeholder('action')),
         eq(series.resource, sql.placeholder('resource')),
-        isLive(sql.placeholder('now')),
       ),
     ),
+);
+
+const selectAllLive = prepareByAccount((select, account, agentId) =>
+  select(getTableColumns(series))
+    .from(askingAgent(account, agentId))
+    .crossJoin(series)
+    .where(isLiveSeriesOfAsking),
+);
+
+function askingAgent(account: SQL<number>, agentId: SQL): SQL {
+  return sql`(
+    select agents.account, agents.number from agents
+    where agents.account = ${account} and agents.id = ${agentId}
+  ) as asking`;
+}
+
+const isLiveSeriesOfAsking = and(
+  sql`${series.account} = asking.account and ${series.agent} = asking.number`,
+  isLive(sql.placeholder('now')),
 );

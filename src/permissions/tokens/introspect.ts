@@ -104,7 +104,9 @@ export async function introspectToken(
   if (principal.account.isStopped) return INACTIVE;
   const row = visiblePermission(principal, permission);
   const token = row && tokenAt(row, runtime.now());
-  if (!row?.agentIsActive || token?.status !== 'active') return INACTIVE;
+  // The token of a connection's permission works nowhere else.
+  if (!row || row.connectionId !== null) return INACTIVE;
+  if (!row.agentIsActive || token?.status !== 'active') return INACTIVE;
   const signer = await TokenSigner.open(config);
   return { active: true, token_type: 'Bearer', ...signer.payload(row, token) };
 }

@@ -4,8 +4,9 @@ import { type PermissionRow, tokenAt } from '../permission';
 import { TokenSigner } from './token-signer';
 
 /**
- * Signs the active tokens of the calling agent's permissions, by permission; signs none for a user,
- * nor while the account is stopped.
+ * Signs the active tokens of the calling agent's permissions, by permission. Signs none for a user,
+ * nor while the account is stopped, nor for a permission that a connection made: the connection
+ * takes its use itself.
  */
 export async function signActiveTokens(
   { principal, config }: Context,
@@ -17,7 +18,7 @@ export async function signActiveTokens(
   let signer: TokenSigner | undefined;
   for (const row of rows) {
     const token = tokenAt(row, now);
-    if (token?.status !== 'active') continue;
+    if (token?.status !== 'active' || row.connectionId !== null) continue;
     signer ??= await TokenSigner.open(config);
     tokens.set(row.id, await signer.sign(row, token));
   }

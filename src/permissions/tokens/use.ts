@@ -1,8 +1,7 @@
-import { and, gt, inArray, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { codeOf } from '../../db/columns';
-import { agents, permissions, TOKEN_STATUSES } from '../../db/schema';
+import { permissions } from '../../db/schema';
 import { type PROBLEMS, Problem, unavailable } from '../../errors';
 import { sharedAccess } from '../../http/access';
 import type { Context } from '../../http/context';
@@ -11,13 +10,11 @@ import { seenText } from '../../http/fields';
 import { body, noQuery, readJson } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
-import { appendedSequence } from '../../ledger/append';
 import type { Entry } from '../../ledger/entry';
 import { requireNotStopped } from '../../ledger/stop';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { draftPermissionEntry, userOfToken } from '../draft-entry';
-import { awaitOutcome } from '../outcomes/outcome';
+import { userOfToken } from '../draft-entry';
 import {
   findPermission,
   type GrantedToken,
@@ -27,6 +24,7 @@ import {
   visiblePermission,
 } from '../permission';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
+import { countUse, draftUse, usesLeftGuard } from './count-use';
 import { preloadPermissionOfToken, shortText, tokenText } from './token-input';
 
 export const TokenUse = lazy(() =>
@@ -105,14 +103,11 @@ export async function useToken(
   const { principal, runtime, reader } = context;
   requireNotStopped(principal.account);
   const row = visiblePermission(principal, permission);
-  if (!row) throw notActive('unknown');
+  // A connection takes the use of its permissions itself.
+  if (!row || row.connectionId !== null) throw notActive('unknown');
   const now = runtime.now();
   const token = requireUsable(row, input, now);
-  const entry = draftPermissionEntry(context, row, 'use', {
-    scope: token.scope,
-    policy_id: row.policyId,
-    token_id: token.id,
-  });
+  const entry = draftUse(context, row, token);
   const used = (uses: number): UsedToken => ({
     active: true,
     token_id: token.id,
@@ -148,30 +143,11 @@ async function takeUse(
   const ofToken = (number: SQL) =>
     sql<number>`(select ${number} from ${permissions} where ${isPermissionWithId(row.account, row.id)})`;
   const committed = await ledger.commit({
-    guards: [
-      {
-        name: 'token_has_uses_left',
-        holds: sql`not exists (
-            select 1 from ${permissions}
-            where ${isPermissionWithId(row.account, row.id)} and ${isUsable(now)}
-              and ${permissions.tokenUses} >= ${permissions.tokenMaxUses}
-          )`,
-        otherwise: notActive('used'),
-      },
-    ],
+    guards: [usesLeftGuard(row, now, notActive('used'))],
     changes: (write) => [
-      write
-        .update(permissions)
-        .set({
-          tokenUses: sql`token_uses + 1`,
-          tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
-              ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
-          lastEntry: appendedSequence(row.account),
-          updatedAt: now,
-          ...(row.outcomeState === 'promised' && awaitOutcome(userOfToken(principal), now)),
-        })
-        .where(and(isPermissionWithId(row.account, row.id), isUsable(now)))
-        .returning({ uses: permissions.tokenUses }),
+      countUse(write, row, { usedBy: userOfToken(principal), now }).returning({
+        uses: permissions.tokenUses,
+      }),
     ],
     entries: [entry],
     answer: {
@@ -184,17 +160,6 @@ async function takeUse(
     },
   });
   return committed && (committed[0][0]?.uses ?? null);
-}
-
-/**
- * Finds the permission only while its token is neither revoked nor expired and its agent is active.
- */
-function isUsable(now: number) {
-  return and(
-    inArray(permissions.tokenStatus, ['active', 'used']),
-    gt(permissions.tokenExpiresAt, now),
-    sql`exists (select 1 from ${agents} where ${agents.number} = ${permissions.agent} and ${agents.isActive} = 1)`,
-  );
 }
 
 function requireUsable(

@@ -110,6 +110,11 @@ describe('leaves', () => {
       url: 'https://hooks.example.com/a',
     });
     const channel = await create(account, admin, '/v1/channels', CHANNEL);
+    const { id: connection } = await create(account, admin, '/v1/connections', {
+      name: 'Mail',
+      base_url: 'https://mail.example.com',
+      agent_ids: [(await account.agent()).id],
+    });
     const policy = await create(account, admin, '/v1/policies', POLICY);
     const own = await create(account, admin, '/v1/me/tokens', {});
     for (const [path, fields] of RECORDS) await create(account, colleague, path, fields);
@@ -120,7 +125,7 @@ describe('leaves', () => {
     const leaves = {
       webhooks: [webhook.id],
       channels: [channel.id],
-      connections: [],
+      connections: [connection],
       policies: [policy.id],
       tokens: [token.id],
     };

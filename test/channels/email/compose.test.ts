@@ -189,7 +189,7 @@ it('a request that nobody decided is not one that the agent took back', () => {
   );
   const other = composePermissionMail(withdrawn, TO, NOW);
   expect(other.subject).toMatch(/^Withdrawn: /);
-  expect(other.text).toContain('The agent withdrew its request on 2026-01-31 12:03 UTC.');
+  expect(other.text).toContain('The request was withdrawn on 2026-01-31 12:03 UTC.');
 });
 
 it.each([

@@ -32,6 +32,7 @@ const PERMISSION: Permission = {
   input_digest: null,
   preview_digest: null,
   external_id: null,
+  connection_id: null,
   review: null,
   series: null,
   granted_series: null,

@@ -184,7 +184,7 @@ describe('a message about a settled permission', () => {
       'withdrawn',
       '2026-01-31T12:20:00.000Z',
       'Request withdrawn',
-      'The agent withdrew its request on 2026-01-31 12:20 UTC.',
+      'The request was withdrawn on 2026-01-31 12:20 UTC.',
     ],
   ])('says that it ended undecided: %s', (_, updated_at, headline, how) => {
     const { text } = settledMessage(messageWith({ status: 'expired', updated_at }), { via: null });

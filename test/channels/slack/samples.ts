@@ -54,6 +54,7 @@ export function permissionWith(fields: Partial<Permission> = {}): Permission {
     input_digest: null,
     preview_digest: null,
     external_id: null,
+    connection_id: null,
     review: null,
     series: null,
     granted_series: null,

@@ -12,7 +12,15 @@ function coversScope(granted: Json, scope: Json, varies: string[] = []): boolean
 function series(scope: Json, varies: string[] = []) {
   const action = 'refund.create';
   const resource = 'shop:main';
-  return { action, resource, scope, varies, policyId: null, policyUpdatedAt: null };
+  return {
+    action,
+    resource,
+    scope,
+    varies,
+    policyId: null,
+    policyUpdatedAt: null,
+    connectionId: null,
+  };
 }
 
 const REQUEST = {
@@ -20,6 +28,7 @@ const REQUEST = {
   resource: 'shop:main',
   scope: {},
   max_uses: 1,
+  connectionId: null,
   reviewPolicy: null,
 };
 
@@ -30,6 +39,7 @@ describe('a series', () => {
     ['a resource that begins alike', { resource: 'shop:main2' }],
     ['another action', { action: 'refund.cancel' }],
     ['two uses', { max_uses: 2 }],
+    ['a connection', { connectionId: 'conn_01h455vb4pex5vsknk084sn02q' }],
     ['a review policy', { reviewPolicy: POLICY }],
   ])('covers no request with %s', (_, other) => {
     expect(covers(series({}), { ...REQUEST, ...other })).toBe(false);

@@ -16,6 +16,9 @@ export interface GrowthAccount {
   webhook: string;
   delivery: string;
   channel: string;
+  connection: string;
+  /** A connection that asks for every POST, and refuses all else. */
+  asking: string;
   message: string;
   export: string;
   download: string;
@@ -110,6 +113,18 @@ export async function makeGrowthAccount(
   await must('POST', '/v1/policies', BUDGET_POLICY);
   const webhook = await must('POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
   const delivery = await must('POST', `/v1/webhooks/${webhook.id}/test`);
+  const connection = await must('POST', '/v1/connections', {
+    name: 'Mail',
+    base_url: 'https://mail.example.com',
+    agent_ids: [agent.id, other.id],
+  });
+  const asking = await must('POST', '/v1/connections', {
+    name: 'Asking',
+    base_url: 'https://mail.example.com',
+    rules: [{ methods: ['POST'], effect: 'ask' }],
+    agent_ids: [agent.id],
+    wait: 0,
+  });
   const channel = await must('POST', '/v1/channels', { kind: 'email', name: 'Mail to reviewers' });
   const message = await must('POST', `/v1/channels/${channel.id}/test`);
 
@@ -138,6 +153,16 @@ export async function makeGrowthAccount(
     await must('POST', '/v1/tokens/use', { token: granted.value });
     await must('POST', `/v1/permissions/${id}/outcome`, { status });
   }
+  await service.run([
+    `update permissions set connection_id = (select min(id) from connections where account = ${number})
+     where account = ${number} and status in (2, 3)`,
+    `insert into connection_calls
+     select account, connection_id, agent, randomblob(33), id, 'sha-256:' from permissions
+     where account = ${number} and connection_id is not null`,
+    `insert into connection_reads
+     select account, id, (select max(number) from agents where account = ${number}), 20000, 1
+     from connections where account = ${number}`,
+  ]);
   await approved({ max_uses: 5, token_ttl: 604_800 });
   await must(
     'PUT',
@@ -179,6 +204,8 @@ export async function makeGrowthAccount(
       webhook: webhook.id,
       delivery: delivery.id,
       channel: channel.id,
+      connection: connection.id,
+      asking: asking.id,
       message: message.id,
     },
     ...{ export: exported.export_id, report: reported.report_id },

@@ -131,6 +131,12 @@ const newWebhook = (account: GrowthAccount) =>
   made(account, '/v1/webhooks', { url: 'https://hooks.example.com/' });
 const newChannel = (account: GrowthAccount) =>
   made(account, '/v1/channels', { kind: 'email', name: 'Mail' });
+const newConnection = (account: GrowthAccount) =>
+  made(account, '/v1/connections', {
+    name: newName(),
+    base_url: 'https://mail.example.com',
+    agent_ids: [account.agent.id],
+  });
 const newAgent = (account: GrowthAccount) => made(account, '/v1/agents', { name: 'Mailer' });
 const newMember = (account: GrowthAccount) =>
   made(account, '/v1/members', { email: email(), role: 'auditor' });
@@ -526,6 +532,37 @@ const RECEIVERS: Line[] = [
   line('POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver', (a) => ({
     path: `/v1/webhooks/${a.webhook}/deliveries/${a.delivery}/redeliver`,
   })),
+  line('GET /v1/connections', () => ({ path: '/v1/connections' })),
+  line('POST /v1/connections', (a) => ({
+    path: '/v1/connections',
+    body: {
+      name: newName(),
+      base_url: 'https://mail.example.com',
+      auth: { type: 'header' },
+      secret: 'secret',
+      agent_ids: [a.agent.id],
+    },
+  })),
+  line('GET /v1/connections/:id', (a) => ({ path: `/v1/connections/${a.connection}` })),
+  line('PUT /v1/connections/:id', (a) => ({
+    path: `/v1/connections/${a.connection}`,
+    body: { name: newName(), base_url: 'https://other.example.com', is_active: false },
+  })),
+  line('DELETE /v1/connections/:id', async (a) => ({ path: await newConnection(a) })),
+  // The connection is switched off by now, so that nothing is sent.
+  line('POST /v1/connections/:id/test', (a) => ({
+    path: `/v1/connections/${a.connection}/test`,
+    body: { path: '/' },
+    status: 403,
+  })),
+  ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) =>
+    line(`${method} /v1/connections/:id/proxy/*`, (a) =>
+      byAgent(a, {
+        path: `/v1/connections/${a.asking}/proxy/mails?to=${newName()}`,
+        status: 403,
+      }),
+    ),
+  ),
   line('GET /v1/channels', () => ({ path: '/v1/channels' })),
   line('POST /v1/channels', () => ({
     path: '/v1/channels',

@@ -11,6 +11,7 @@ export interface Size {
   members?: number;
   policies?: number;
   webhooks?: number;
+  connections?: number;
   /** Requests that wait, one of each agent. */
   waiting?: number;
 }
@@ -139,6 +140,13 @@ class Copies {
         { permission: this.id('t.permission'), is_pending: '0', remind_at: 'null' },
         `${ofAccount} and ${hasCopy('t.permission')}`,
       ),
+      this.copy(
+        'connection_calls',
+        count,
+        { name: 'randomblob(33)', permission: this.id('t.permission') },
+        `${ofAccount} and ${hasCopy('t.permission')}`,
+      ),
+      this.copy('connection_reads', count, { day: 't.day - n.i' }, ofAccount),
       this.copy('activity', count, { id: this.id('t.id'), created_at: created }, ofAccount),
       this.copy(
         'deliveries',
@@ -169,7 +177,14 @@ class Copies {
   }
 
   /** Copies what limits bound until the account has as many as it may. */
-  ofLimits({ agents = 0, members = 0, policies = 0, webhooks = 0, waiting = 0 }: Size): string[] {
+  ofLimits({
+    agents = 0,
+    members = 0,
+    policies = 0,
+    webhooks = 0,
+    connections = 0,
+    waiting = 0,
+  }: Size): string[] {
     const { account } = this;
     const ofAccount = `t.account = ${account}`;
     const first = (table: string, which = '') =>
@@ -192,6 +207,12 @@ class Copies {
         more(policies),
         { id: this.id('t.id') },
         first('policies', 'and effect = 2'),
+      ),
+      this.copy(
+        'connections',
+        more(connections),
+        { id: this.id('t.id'), slug: "'copy-' || n.i" },
+        first('connections'),
       ),
       this.copy(
         'webhooks',

@@ -4,7 +4,10 @@ import { type GrowthService, send } from './service.ts';
 
 /** The sizes of the accounts of a growth table. The largest has the most that limits allow. */
 export function sizesOf(small: number, large: number) {
-  const limits = { agents: 10_000, members: 1_000, policies: 200, webhooks: 50, waiting: 10_000 };
+  const limits = {
+    ...{ agents: 10_000, members: 1_000, policies: 200, webhooks: 50, connections: 100 },
+    waiting: 10_000,
+  };
   return {
     small: { permissions: small },
     large: { permissions: large },

@@ -240,7 +240,7 @@ function endOf(message: PermissionMessage): Block[] {
   if (status === 'pending') return [];
   if (status === 'expired') {
     const text = isWithdrawn(permission)
-      ? `The agent withdrew its request on ${utcText(updated_at)}.`
+      ? `The request was withdrawn on ${utcText(updated_at)}.`
       : `Nobody decided by ${utcText(expires_at)}.`;
     return [{ kind: 'paragraph', text: `${text} The agent may not do it.` }];
   }

@@ -191,7 +191,7 @@ function outcomeLines(
   if (status === 'pending') throw new Error(`${permission.id} is not settled`);
   if (status === 'expired') {
     const how = isWithdrawn(permission)
-      ? `The agent withdrew its request on ${utcText(updated_at)}.`
+      ? `The request was withdrawn on ${utcText(updated_at)}.`
       : `Nobody decided by ${utcText(expires_at)}.`;
     return [ownLine(`${how} The agent may not do it.`)];
   }

@@ -1,0 +1,150 @@
+import { connectionCalls } from '../../db/schema';
+import { type AgentContext, newId } from '../../http/context';
+import type { Id } from '../../lib/typeid';
+import { describeAct } from '../../permissions/contents';
+import { awaitOutcome } from '../../permissions/outcomes/outcome';
+import type { DraftRequest, RequestInput } from '../../permissions/requests/permission-request';
+import type { Ruling } from '../../permissions/requests/ruling';
+import { storeRequest } from '../../permissions/requests/store';
+import { type Rules, weighRequest, weighWithoutApprovals } from '../../permissions/requests/weigh';
+import { requireSeriesFits } from '../../permissions/series/terms';
+import { draftUse } from '../../permissions/tokens/count-use';
+import type { ConnectionRow } from '../connection';
+import type { AskMatch } from '../rules/match-rule';
+import { type CallLookup, newCallGuard } from './earlier-calls';
+import { connectionGuard } from './guards';
+import { EXPIRES_IN, TOKEN_TTL } from './limits';
+import { isOutdated } from './outdated';
+import type { ParsedCall } from './parse-call';
+import { denied } from './standing';
+import { type UsedPermission, untilCertain } from './use-mark';
+
+/** How many approvals may become outdated before people decide about a call. */
+const MAX_RACES = 3;
+
+/** What a call asks for, with the digests that bind it. */
+export async function draftCall(
+  { principal, runtime }: AgentContext,
+  connectionId: Id<'conn'>,
+  { input }: Pick<ParsedCall, 'input'>,
+  { action, resource, scope, series, preview }: AskMatch,
+): Promise<DraftRequest> {
+  const request: RequestInput = {
+    action,
+    resource,
+    scope,
+    preview,
+    input,
+    expires_in: EXPIRES_IN,
+    token_ttl: TOKEN_TTL,
+    max_uses: 1,
+    reports_outcome: true,
+    series: series && {
+      ...series,
+      varies: series.varies.filter((key) => Object.hasOwn(scope, key)),
+    },
+  };
+  requireSeriesFits(request);
+  const subject = {
+    account: principal.account.number,
+    agent: principal.agent.number,
+    id: newId(runtime, 'perm'),
+    action,
+    resource,
+  };
+  return { subject, input: request, act: await describeAct(request), connectionId };
+}
+
+interface NewCall {
+  draft: DraftRequest;
+  rules: Rules;
+  connection: ConnectionRow;
+  lookup: CallLookup;
+  /** The permission to which the call led before; null if it led to none. */
+  replaced: Id<'perm'> | null;
+  /** How many approvals of the call became outdated before. */
+  races: number;
+}
+
+/**
+ * What has become of a call: its use is taken, so that it may be sent; it waits for people; or what
+ * decides it has changed, and is to be read again.
+ */
+export type Step =
+  | { kind: 'used'; permission: UsedPermission }
+  | { kind: 'pending'; id: Id<'perm'> }
+  | { kind: 'changed' };
+
+/**
+ * Asks for permission for a call, and stores that the call leads there. If a policy or a series
+ * approves it, its use is taken in the same transaction.
+ * @throws Problem `permission_denied` if a policy denies it; the problems of `storeRequest`
+ */
+export async function askForCall(context: AgentContext, call: NewCall): Promise<Step> {
+  const { draft, rules, connection, lookup, replaced, races } = call;
+  const now = context.runtime.now();
+  const { account, agent, id } = draft.subject;
+  const weigh = races < MAX_RACES ? weighRequest : weighWithoutApprovals;
+  const ruling = takeUseAtOnce(context, draft, await weigh(context, draft, rules));
+  const caller = { account, connection: connection.id, agent };
+  const takeover = replaced === null ? lookup.takeover : null;
+  const row = {
+    ...caller,
+    name: lookup.name,
+    permission: id,
+    inputDigest: draft.act.inputDigest ?? '',
+  };
+  const { account: _, connection: __, agent: ___, name: ____, ...led } = row;
+  const store = () =>
+    storeRequest(context, draft, ruling, {
+      guards: [
+        connectionGuard(connection),
+        newCallGuard(caller, { ...lookup, takeover }, { replaced, now }),
+      ],
+      changes: (write) => [
+        write
+          .insert(connectionCalls)
+          .values(row)
+          .onConflictDoUpdate({
+            target: [
+              connectionCalls.account,
+              connectionCalls.connection,
+              connectionCalls.agent,
+              connectionCalls.name,
+            ],
+            set: led,
+          }),
+      ],
+    });
+  try {
+    if (ruling.use) {
+      const used = { id, account, use: ruling.use };
+      await untilCertain(context, used, store);
+      return { kind: 'used', permission: used };
+    }
+    await store();
+  } catch (error) {
+    if (isOutdated(error)) return { kind: 'changed' };
+    throw error;
+  }
+  if (ruling.columns.status === 'denied')
+    throw denied({ id, decisionReason: ruling.columns.decisionReason ?? null });
+  return { kind: 'pending', id };
+}
+
+/** Adds to a ruling that approves the use of its token. */
+function takeUseAtOnce(context: AgentContext, draft: DraftRequest, ruling: Ruling): Ruling {
+  const { status, grantedScope, policyId = null } = ruling.columns;
+  if (status !== 'approved' || !draft.connectionId) return ruling;
+  const scope = grantedScope ?? draft.input.scope;
+  return {
+    ...ruling,
+    use: draftUse(context, { ...draft.subject, policyId }, { scope }),
+    columns: {
+      ...ruling.columns,
+      tokenStatus: 'used',
+      tokenUses: 1,
+      ...awaitOutcome(draft.connectionId, context.runtime.now()),
+    },
+  };
+}

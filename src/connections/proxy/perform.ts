@@ -1,0 +1,290 @@
+import type { Database } from '../../db/database';
+import type { Runtime } from '../../env';
+import { notFound, Problem, unavailable } from '../../errors';
+import type { AgentContext } from '../../http/context';
+import { requireNotStopped } from '../../ledger/stop';
+import { SECOND } from '../../lib/time';
+import { type Id, withPrefix } from '../../lib/typeid';
+import type { DraftRequest } from '../../permissions/requests/permission-request';
+import type { Rules } from '../../permissions/requests/weigh';
+import { pauseAfter } from '../../permissions/wait';
+import { assertLoaded } from '../../policies/policy';
+import type { ConnectionRow } from '../connection';
+import { type Match, matchRule } from '../rules/match-rule';
+import { openSecret } from '../secret';
+import { proxyAnswer } from './answer';
+import { askForCall, draftCall, type Step } from './ask';
+import { callName } from './call-name';
+import { countRead } from './count-read';
+import type { CallLookup } from './earlier-calls';
+import type { LoadedCall, OpenedCall } from './load-call';
+import { type ParsedCall, parseCall } from './parse-call';
+import { type FoundAccount, recordOutcome } from './record-outcome';
+import { type Sent, sendCall } from './send-call';
+import { standingOf } from './standing';
+import { takeOver } from './take-over';
+import { takeUse } from './take-use';
+import type { UsedPermission } from './use-mark';
+
+/** How often a call is read again because something changed meanwhile, before it is given up. */
+const MAX_RACES = 20;
+
+/** A call that an agent makes through a connection. */
+export interface IncomingCall {
+  request: Request;
+  /** The path and query below the address of the proxy, as received. */
+  target: string;
+  body: Uint8Array<ArrayBuffer>;
+  /** The address of the proxy, under which the paths of the connection stand. */
+  proxyBase: string;
+  /** The running clock. */
+  runtime: Runtime;
+  /** The database in which the account was last found. */
+  database: () => Database;
+  /** Authenticates the agent again, and loads what decides the call as it is now. */
+  reopen: (lookup: CallLookup | null) => Promise<OpenedCall>;
+  waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** A call as the settings of its connection read it. */
+interface ReadCall {
+  connection: ConnectionRow;
+  /** The credential for the other service. */
+  secret: string | null;
+  call: ParsedCall;
+  match: Match;
+}
+
+/**
+ * Performs a call of an agent: sends it if a rule allows it, or if it was approved, and otherwise
+ * asks for permission and waits for the decision as long as the connection says.
+ *
+ * An approved call is sent at most once: its use is committed before, on the condition that the
+ * account is not stopped, the agent is active, and the connection is as it was read.
+ * @returns the answer of the other service
+ * @throws Problem instead of any other answer
+ */
+export async function performCall(incoming: IncomingCall, opened: OpenedCall): Promise<Response> {
+  const { runtime } = incoming;
+  const startedAt = runtime.now();
+  let { context, loaded } = opened;
+  let read: ReadCall | null = null;
+  let races = 0;
+  let waits = 0;
+  while (races < MAX_RACES) {
+    requireNotStopped(context.principal.account);
+    const connection = requireConnection(context, loaded);
+    if (read?.connection.updatedAt !== connection.updatedAt)
+      read = await readCall(incoming, context, connection);
+    const { match } = read;
+    if (match.effect === 'deny') {
+      throw new Problem('connection_refused', 'No rule of the connection allows this call.');
+    }
+    if (match.effect === 'allow') return await sendAllowed(incoming, context, read);
+
+    const draft = await draftCall(context, connection.id, read.call, match);
+    const lookup = await lookupOf(read, draft);
+    const step = await takeStep(context, read, { loaded, draft, lookup, races });
+    if (step.kind === 'used') return await sendAct(incoming, context, read, step.permission);
+    if (step.kind === 'pending') {
+      const left = startedAt + connection.wait * SECOND - runtime.now();
+      if (left <= 0) throw stillPending(step.id);
+      await runtime.sleep(Math.min(pauseAfter(waits), left));
+      waits++;
+    } else {
+      races++;
+    }
+    ({ context, loaded } = await incoming.reopen(lookup));
+  }
+  throw unavailable();
+}
+
+/**
+ * The connection of a call.
+ * @throws Problem `not_found` if there is none for the agent; `connection_refused` if it is switched
+ *   off
+ */
+function requireConnection({ principal }: AgentContext, loaded: LoadedCall): ConnectionRow {
+  const connection = loaded.connection?.[0];
+  if (!connection?.agentIds.includes(principal.agent.id)) throw notFound('connection');
+  if (connection.isActive) return connection;
+  throw new Problem('connection_refused', 'The connection is switched off.');
+}
+
+async function readCall(
+  { request, target, body }: IncomingCall,
+  { config, principal }: AgentContext,
+  connection: ConnectionRow,
+): Promise<ReadCall> {
+  const call = await parseCall(request, target, body, connection);
+  const match = matchRule(connection, call);
+  return {
+    connection,
+    secret: await openSecret(config, principal.account.id, connection),
+    call,
+    match,
+  };
+}
+
+/** By what the earlier permission of a call is found. */
+async function lookupOf(
+  { call, connection }: ReadCall,
+  { act }: DraftRequest,
+): Promise<CallLookup> {
+  const inputDigest = act.inputDigest ?? '';
+  if (call.key === null) return { name: await callName('input', inputDigest), takeover: null };
+  return {
+    name: await callName('key', call.key),
+    takeover: { inputDigest, wait: connection.wait },
+  };
+}
+
+/**
+ * Looks at what a call leads to, and does the next thing: asks for permission, or takes the use of
+ * the permission.
+ * @throws Problem `idempotency_key_reuse`, and the problems of `standingOf` and `askForCall`
+ */
+async function takeStep(
+  context: AgentContext,
+  { connection, call }: ReadCall,
+  {
+    loaded,
+    draft,
+    lookup,
+    races,
+  }: { loaded: LoadedCall; draft: DraftRequest; lookup: CallLookup; races: number },
+): Promise<Step> {
+  const earlier = loaded.earlier?.[0];
+  const hasKey = call.key !== null;
+  if (earlier && hasKey && earlier.calledInputDigest !== draft.act.inputDigest) {
+    throw new Problem(
+      'idempotency_key_reuse',
+      'The `Idempotency-Key` was already used for another call of this connection.',
+    );
+  }
+  const takenOver = earlier ? undefined : loaded.takeover?.[0];
+  if (takenOver) {
+    await takeOver(context, { connection: connection.id, lookup, permission: takenOver });
+    return { kind: 'changed' };
+  }
+  const { repeatAfter } = connection;
+  const now = context.runtime.now();
+  const standing = standingOf(earlier, { hasKey, repeatAfter, now });
+  switch (standing.kind) {
+    case 'pending':
+      return { kind: 'pending', id: standing.row.id };
+    case 'usable': {
+      const permission = await takeUse(context, connection, standing);
+      return permission ? { kind: 'used', permission } : { kind: 'changed' };
+    }
+    case 'new':
+      return await askForCall(context, {
+        draft,
+        rules: rulesOf(loaded),
+        connection,
+        lookup,
+        replaced: standing.replaced,
+        races,
+      });
+  }
+}
+
+function rulesOf({ policies, liveSeries = [] }: LoadedCall): Rules {
+  return { policies: assertLoaded(policies), liveSeries };
+}
+
+function stillPending(id: Id<'perm'>): Problem {
+  return new Problem(
+    'permission_pending',
+    'Nobody has decided about this call yet. Make the same call again later: it is sent once it is approved.',
+    { members: { permission_id: id } },
+  );
+}
+
+/** Sends a call that a rule allows without asking, and counts it. */
+async function sendAllowed(
+  incoming: IncomingCall,
+  context: AgentContext,
+  read: ReadCall,
+): Promise<Response> {
+  const sent = await send(incoming, context, read, null);
+  incoming.waitUntil(countRead(context, read.connection.id));
+  return answerWith(incoming, read, sent, null);
+}
+
+/** Sends a call whose use is taken, and records its outcome, also if the agent no longer waits. */
+async function sendAct(
+  incoming: IncomingCall,
+  context: AgentContext,
+  read: ReadCall,
+  { id }: UsedPermission,
+): Promise<Response> {
+  const sending = send(incoming, context, read, id);
+  const known = { database: incoming.database(), account: context.principal.account.number };
+  const recording = sending.then(async ({ outcome }) => {
+    await recordOutcome(
+      { runtime: incoming.runtime, find: findAccount(incoming, known) },
+      id,
+      outcome,
+    );
+  });
+  incoming.waitUntil(recording);
+  return answerWith(incoming, read, await sending, id);
+}
+
+/** Returns what finds the account: where it was known to be, and then where its agent finds it. */
+function findAccount(incoming: IncomingCall, known: FoundAccount): () => Promise<FoundAccount> {
+  let isFirst = true;
+  return async () => {
+    if (isFirst) {
+      isFirst = false;
+      return known;
+    }
+    try {
+      const { context } = await incoming.reopen(null);
+      return { database: incoming.database(), account: context.principal.account.number };
+    } catch {
+      // The agent's key may have ended.
+      return known;
+    }
+  };
+}
+
+/** Sends a call to the other service. */
+function send(
+  incoming: IncomingCall,
+  { config }: AgentContext,
+  { connection, secret, call }: ReadCall,
+  permission: Id<'perm'> | null,
+): Promise<Sent> {
+  const recheck = async () => {
+    const { context, loaded } = await incoming.reopen(null);
+    requireNotStopped(context.principal.account);
+    const { updatedAt } = requireConnection(context, loaded);
+    if (updatedAt !== connection.updatedAt)
+      throw new Problem('connection_refused', 'The connection was changed meanwhile.');
+  };
+  return sendCall(call, {
+    connection,
+    secret,
+    idempotencyKey: permission && withPrefix('token', permission),
+    recheck,
+    config,
+    runtime: incoming.runtime,
+    signal: incoming.request.signal,
+  });
+}
+
+/**
+ * Makes the answer of a call that was sent.
+ * @throws Problem if there is no answer to pass on
+ */
+function answerWith(
+  { proxyBase }: IncomingCall,
+  { connection: { baseUrl } }: ReadCall,
+  sent: Sent,
+  permission: Id<'perm'> | null,
+): Response {
+  if ('problem' in sent) throw sent.problem;
+  return proxyAnswer(sent.response, { baseUrl, proxyBase, permission });
+}

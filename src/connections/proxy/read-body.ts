@@ -1,0 +1,209 @@
+import { invalidRequest, Problem } from '../../errors';
+import { findJsonLosses } from '../../lib/exact-json';
+import { type Json, type JsonObject, jsonFault, ownValue, surrogateFault } from '../../lib/json';
+import { findExceededLimit } from '../../lib/json-limits';
+import { type FormFields, formAsJson, parseForm, valuesIn, writeForm } from './form-fields';
+
+/** Maximum size of the body of a call, in bytes. */
+export const MAX_CALL_BYTES = 1024 * 1024;
+const JSON_LIMITS = { levels: 64, values: 200_000 };
+
+/** A body as it was parsed, and as it is written again. */
+export interface ReadBody {
+  /** What is sent; null for no body. */
+  bytes: Uint8Array<ArrayBuffer> | null;
+  /** The content type that is sent; null without a body, or if the agent named none. */
+  contentType: string | null;
+  /** The content type without what differs in equal calls. */
+  boundContentType: string | null;
+  /** What stands in the input. */
+  json: Json;
+  /** The values of a field by its dotted name: more than one where it stands twice. */
+  valuesOf: (dottedName: string) => Json[];
+}
+
+const NO_VALUES = () => [];
+export const NO_BODY: ReadBody = {
+  bytes: null,
+  contentType: null,
+  boundContentType: null,
+  json: null,
+  valuesOf: NO_VALUES,
+};
+
+/**
+ * Reads the bytes of a call's body.
+ * @throws Problem `payload_too_large` over 1 MiB, without reading the rest; `unsupported_media_type`
+ *   for an encoded body
+ */
+export async function readBodyBytes(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+  const encoding = request.headers.get('Content-Encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity')
+    throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_CALL_BYTES)
+      throw new Problem('payload_too_large', 'A call takes a body of at most 1 MiB.');
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}
+
+/**
+ * Parses a body by its content type, and writes it again from what was parsed: so what is sent is
+ * what rules and people read. A body of another type is sent as it is.
+ * @throws Problem `invalid_request`; `unsupported_media_type` for another character set than UTF-8
+ */
+export async function parseBody(
+  bytes: Uint8Array<ArrayBuffer>,
+  contentType: string | null,
+): Promise<ReadBody> {
+  if (bytes.length === 0) return NO_BODY;
+  const essence = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const isJson = essence === 'application/json' || /^application\/[\w.-]+\+json$/.test(essence);
+  const isForm = essence === 'application/x-www-form-urlencoded';
+  if (isJson || isForm) {
+    requireUtf8(contentType ?? '');
+    return isJson ? parseJsonBody(bytes, contentType) : parseFormBody(bytes, contentType);
+  }
+  if (essence === 'multipart/form-data') return await parseMultipart(bytes, contentType ?? '');
+  return {
+    bytes,
+    contentType,
+    boundContentType: contentType,
+    json: await digestOfBytes(bytes),
+    valuesOf: NO_VALUES,
+  };
+}
+
+/** The size and the digest of bytes, as they stand in an input in place of them. */
+export async function digestOfBytes(bytes: Uint8Array<ArrayBuffer>): Promise<JsonObject> {
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  const text = hash.toBase64({ alphabet: 'base64url', omitPadding: true });
+  return { size: bytes.length, digest: `sha-256:${text}` };
+}
+
+function requireUtf8(contentType: string): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1] ?? 'utf-8';
+  if (/^utf-?8$/i.test(charset)) return;
+  throw new Problem('unsupported_media_type', 'Send the body in UTF-8.');
+}
+
+function parseJsonBody(bytes: Uint8Array<ArrayBuffer>, contentType: string | null): ReadBody {
+  const text = decode(bytes);
+  if (findExceededLimit(text, JSON_LIMITS)) {
+    const { levels, values } = JSON_LIMITS;
+    throw invalidBody(`must be at most ${levels} levels deep and hold at most ${values} values`);
+  }
+  const json = parseJson(text);
+  const [loss] = findJsonLosses(text);
+  if (loss) {
+    const path = ['body', ...loss.path].join('.');
+    throw invalidRequest([{ path, message: loss.message }]);
+  }
+  const fault = jsonFault(json, surrogateFault);
+  if (fault) throw invalidBody(fault);
+  const written = JSON.stringify(json);
+  return {
+    bytes: new TextEncoder().encode(written) as Uint8Array<ArrayBuffer>,
+    contentType,
+    boundContentType: contentType,
+    json,
+    valuesOf: (dottedName) => {
+      let value: Json | undefined = json;
+      for (const part of dottedName.split('.')) value = memberOf(value, part);
+      return value === undefined ? [] : [value];
+    },
+  };
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  if (Array.isArray(value)) return /^(0|[1-9]\d*)$/.test(name) ? value[Number(name)] : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  return ownValue(value, name);
+}
+
+function parseFormBody(bytes: Uint8Array<ArrayBuffer>, contentType: string | null): ReadBody {
+  const fields = parseForm(decode(bytes), 'body');
+  return {
+    bytes: new TextEncoder().encode(writeForm(fields)) as Uint8Array<ArrayBuffer>,
+    contentType,
+    boundContentType: contentType,
+    json: formAsJson(fields),
+    valuesOf: (dottedName) => valuesIn(fields, dottedName),
+  };
+}
+
+/**
+ * Parses a multipart body into its parts, and writes them again with a boundary of our own. Header
+ * lines of a part other than its name, file name and type are left out.
+ */
+async function parseMultipart(
+  bytes: Uint8Array<ArrayBuffer>,
+  contentType: string,
+): Promise<ReadBody> {
+  const parts = await readParts(bytes, contentType);
+  const form = new FormData();
+  const texts: [string, string][] = [];
+  const json: Json[] = [];
+  for (const [name, value] of parts) {
+    if (typeof value === 'string') {
+      form.append(name, value);
+      texts.push([name, value]);
+      json.push({ name, value });
+    } else {
+      form.append(name, value, value.name);
+      const content = await digestOfBytes(new Uint8Array(await value.arrayBuffer()));
+      json.push({ name, filename: value.name, type: value.type, ...content });
+    }
+  }
+  const written = new Response(form);
+  const fields: FormFields = texts;
+  return {
+    contentType: written.headers.get('Content-Type'),
+    bytes: new Uint8Array(await written.arrayBuffer()),
+    boundContentType: 'multipart/form-data',
+    json,
+    valuesOf: (dottedName) => valuesIn(fields, dottedName),
+  };
+}
+
+async function readParts(
+  bytes: Uint8Array<ArrayBuffer>,
+  contentType: string,
+): Promise<[string, string | File][]> {
+  try {
+    const form = await new Response(bytes, { headers: { 'Content-Type': contentType } }).formData();
+    return [...form];
+  } catch {
+    throw invalidBody('is not valid multipart/form-data');
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch {
+    throw invalidBody('is not valid UTF-8');
+  }
+}
+
+function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidBody('is not valid JSON');
+  }
+}
+
+function invalidBody(message: string): Problem {
+  return invalidRequest([{ path: 'body', message }]);
+}

@@ -1,0 +1,46 @@
+import { invalidRequest } from '../../errors';
+
+const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
+/** How often a path may be percent-encoded: a service that decodes too often reads no more. */
+const MAX_ENCODINGS = 4;
+
+/**
+ * Reads the path of a call as it is matched and sent: unreserved characters are decoded, all other
+ * encodings are in upper case (RFC 3986 section 6.2.2). Other characters keep their encoding, so
+ * that an encoded `/` is no separator.
+ * @param path percent-encoded, as the URL parser gives it
+ * @throws Problem `invalid_request` for empty and dot segments, `\` and control characters, in any
+ *   encoding, and for a malformed encoding
+ */
+export function readPath(path: string): string {
+  const refuse = (message: string) => invalidRequest([{ path: 'path', message }]);
+  if (path !== '' && !path.startsWith('/')) throw refuse('must begin with /');
+  if (/%(?![0-9A-Fa-f]{2})/.test(path)) throw refuse('has a % without two hexadecimal digits');
+  if (path.includes('//')) throw refuse('must not have an empty segment');
+  let decoded = path;
+  for (let i = 0; i < MAX_ENCODINGS; i++) {
+    const fault = findFault(decoded);
+    if (fault) throw refuse(fault);
+    decoded = decoded.replace(/%([0-9A-Fa-f]{2})/g, (_, code) => characterOf(code));
+  }
+  const fault = findFault(decoded);
+  if (fault) throw refuse(fault);
+  return path.replace(/%([0-9A-Fa-f]{2})/g, (whole, code) => {
+    const character = characterOf(code);
+    return UNRESERVED.test(character) ? character : whole.toUpperCase();
+  });
+}
+
+/** The character of a byte in hexadecimal. */
+function characterOf(code: string): string {
+  return String.fromCharCode(Number.parseInt(code, 16));
+}
+
+function findFault(decoded: string): string | null {
+  if (/(^|[/\\])\.{1,2}([/\\;]|$)/.test(decoded)) return 'must not have a segment . or ..';
+  if (decoded.includes('\\')) return 'must not have a backslash';
+  if (decoded.includes('//')) return 'must not have an empty segment';
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  if (/[\u0000-\u001f\u007f]/.test(decoded)) return 'must not have control characters';
+  return null;
+}

@@ -1,0 +1,53 @@
+import { Hono } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import type { Database } from '../../db/database';
+import { notFound } from '../../errors';
+import { foreignAgentAccess } from '../../http/access';
+import type { AppEnv } from '../../http/context';
+import { problemOf } from '../../http/problem';
+import { refusalAnswer } from './answer';
+import type { CallLookup } from './earlier-calls';
+import { preloadCall, preloadKnownCall } from './load-call';
+import { performCall } from './perform';
+import { readBodyBytes } from './read-body';
+import { readCallCredential } from './read-credential';
+
+const PATH = '/v1/connections/:id/proxy/*';
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** Hides the address from browsers, so that no page of another service is shown under it. */
+const refuseNavigation = createMiddleware(async (c, next) => {
+  if (c.req.header('Sec-Fetch-Mode') === 'navigate') throw notFound('connection');
+  await next();
+});
+
+/**
+ * The calls that agents make through connections. The address has its own forms of credentials,
+ * bodies, idempotency and errors, those of the services behind it, so that their SDKs need only
+ * another base URL and key.
+ */
+export const proxyRoute = new Hono<AppEnv>()
+  .onError(async (error, c) => refusalAnswer(await problemOf(error, c), c))
+  .on(
+    METHODS,
+    PATH,
+    refuseNavigation,
+    foreignAgentAccess(readCallCredential, preloadCall),
+    async (c) => {
+      const { origin, pathname, search } = new URL(c.req.url);
+      const base = `/v1/connections/${c.req.param('id')}/proxy`;
+      const incoming = {
+        request: c.req.raw,
+        target: pathname.slice(base.length) + search,
+        body: await readBodyBytes(c.req.raw),
+        proxyBase: origin + base,
+        runtime: c.var.runtime,
+        database: () => c.var.database as Database,
+        reopen: (lookup: CallLookup | null) =>
+          c.var.reopen(lookup ? preloadKnownCall(lookup) : preloadCall),
+        waitUntil: (work: Promise<unknown>) => c.executionCtx.waitUntil(work),
+      };
+      const { context, loaded } = c.var;
+      return await performCall(incoming, { context, loaded });
+    },
+  );

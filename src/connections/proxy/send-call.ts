@@ -1,0 +1,152 @@
+import type { Config, Runtime } from '../../env';
+import { Problem } from '../../errors';
+import { SECOND } from '../../lib/time';
+import { untilAborted } from '../../lib/until-aborted';
+import { credentialHeader } from '../auth';
+import { findCallFault } from '../callable';
+import type { ConnectionRow } from '../connection';
+import type { ParsedCall } from './parse-call';
+import type { ActOutcome } from './record-outcome';
+
+const USER_AGENT = 'Countersign-Connections/1.0';
+/** Answers that tell a client to do the same elsewhere, or that the request was not performed. */
+const REDIRECTS_OF_THE_SAME = [307, 308];
+/** Client errors after which the act may have happened all the same. */
+const UNCERTAIN_CLIENT_ERRORS = [408, 409];
+const TOO_MANY_REQUESTS = 429;
+
+/** What came of sending a call, and what is known about the act. */
+export type Sent = { outcome: ActOutcome } & (
+  | { response: Response }
+  /** There is no answer to pass on. */
+  | { problem: Problem }
+);
+
+interface Sending {
+  connection: ConnectionRow;
+  /** The credential; null if the connection has none. */
+  secret: string | null;
+  /** The name of the act for the other service; null for a call that is no act. */
+  idempotencyKey: string | null;
+  config: Config;
+  /** A running clock. */
+  runtime: Runtime;
+  /** Aborted when the agent goes away. */
+  signal: AbortSignal;
+  /** Throws a Problem if the call may no longer be sent. */
+  recheck: () => Promise<void>;
+}
+
+/**
+ * Sends a call to the other service and waits for the head of the answer, at most as long as the
+ * connection says. Follows no redirect. An answer 429 means that nothing was done: the call is sent
+ * again after its `Retry-After`, if that is in time and {@link Sending.recheck} allows it.
+ *
+ * Whatever happens is the result: this never rejects.
+ */
+export async function sendCall(call: ParsedCall, sending: Sending): Promise<Sent> {
+  const { connection, config, runtime, recheck } = sending;
+  const fault = await findCallFault({ config, runtime }, connection.baseUrl);
+  if (fault !== null)
+    return notSent(new Problem('connection_failed', `${fault} Nothing was sent.`));
+  const deadline = runtime.now() + connection.timeout * SECOND;
+  for (;;) {
+    const sent = await sendOnce(call, sending, deadline);
+    const pause = 'response' in sent ? retryPause(sent.response, runtime.now()) : null;
+    if (pause === null || runtime.now() + pause >= deadline) return sent;
+    if ('response' in sent) await sent.response.body?.cancel();
+    await runtime.sleep(pause);
+    try {
+      await recheck();
+    } catch (error) {
+      if (error instanceof Problem) return notSent(error);
+      return notSent(new Problem('unavailable', 'The service cannot check this call right now.'));
+    }
+  }
+}
+
+/** Nothing was sent, or the other service did nothing with it. */
+function notSent(problem: Problem): Sent {
+  return { problem, outcome: { status: 'failed', summary: problem.detail } };
+}
+
+async function sendOnce(
+  { method, url, headers, body }: ParsedCall,
+  { connection, secret, idempotencyKey, runtime, signal }: Sending,
+  deadline: number,
+): Promise<Sent> {
+  const sentHeaders = new Headers(headers);
+  if (!sentHeaders.has('User-Agent')) sentHeaders.set('User-Agent', USER_AGENT);
+  if (idempotencyKey !== null) sentHeaders.set('Idempotency-Key', idempotencyKey);
+  const credential = credentialHeader(connection, secret);
+  if (credential) sentHeaders.set(credential.name, credential.value);
+  // Only the head has to come in time: the body may be a stream that lasts.
+  const stop = new AbortController();
+  const leave = () => stop.abort();
+  signal.addEventListener('abort', leave);
+  if (signal.aborted) leave();
+  const timeout = runtime.timeout(Math.max(1, deadline - runtime.now()));
+  try {
+    const fetching = runtime.fetch(url, {
+      method,
+      headers: sentHeaders,
+      body,
+      redirect: 'manual',
+      signal: stop.signal,
+    });
+    const response = await untilAborted(timeout, untilAborted(stop.signal, fetching));
+    return judge(response);
+  } catch {
+    const isLate = timeout.aborted;
+    stop.abort();
+    return lost(isLate, connection.timeout);
+  }
+}
+
+/** What is known about an act after the head of an answer. */
+function judge(response: Response): Sent {
+  const { status } = response;
+  const outcome = { status: statusOf(status), summary: `The other service answered ${status}.` };
+  if (status !== 401) return { response, outcome };
+  response.body?.cancel().catch(() => undefined);
+  const problem = new Problem(
+    'connection_unauthorized',
+    'The other service refused the credential of the connection. Its owner has to set it again.',
+  );
+  return { problem, outcome };
+}
+
+function statusOf(status: number): ActOutcome['status'] {
+  if (status >= 200 && status < 300) return 'succeeded';
+  if (status === 304) return 'succeeded';
+  if (REDIRECTS_OF_THE_SAME.includes(status)) return 'failed';
+  const isClientError = status >= 400 && status < 500;
+  return isClientError && !UNCERTAIN_CLIENT_ERRORS.includes(status) ? 'failed' : 'unknown';
+}
+
+/** What is known about an act if no answer came. */
+function lost(isLate: boolean, timeout: number): Sent {
+  const problem = isLate
+    ? new Problem(
+        'connection_timeout',
+        `The other service did not answer within ${timeout} seconds. The request may have arrived.`,
+      )
+    : new Problem(
+        'connection_failed',
+        'The connection to the other service failed. The request may have arrived.',
+      );
+  return { problem, outcome: { status: 'unknown', summary: problem.detail } };
+}
+
+/**
+ * The pause that an answer 429 asks for (RFC 9110 section 10.2.3), in milliseconds; null for another
+ * answer, or if it asks for none.
+ */
+function retryPause(response: Response, now: number): number | null {
+  if (response.status !== TOO_MANY_REQUESTS) return null;
+  const text = response.headers.get('Retry-After') ?? '';
+  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND;
+  const time = Date.parse(text);
+  if (!text.endsWith(' GMT') || Number.isNaN(time)) return null;
+  return Math.max(0, time - now);
+}

@@ -1,0 +1,77 @@
+import { and, gt, inArray, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import { agents, permissions, TOKEN_STATUSES } from '../../db/schema';
+import type { AgentContext, Context } from '../../http/context';
+import { appendedSequence } from '../../ledger/append';
+import type { Entry } from '../../ledger/entry';
+import type { Guard } from '../../ledger/guard';
+import type { StateWriter } from '../../ledger/ledger';
+import { withPrefix } from '../../lib/typeid';
+import { draftPermissionEntry, type EntrySubject } from '../draft-entry';
+import { awaitOutcome } from '../outcomes/outcome';
+import { type GrantedToken, isPermissionWithId, type PermissionRow } from '../permission';
+
+/** Makes the entry of one use of a token. */
+export function draftUse(
+  context: Context | AgentContext,
+  row: EntrySubject & Pick<PermissionRow, 'policyId'>,
+  { scope }: Pick<GrantedToken, 'scope'>,
+): Entry {
+  return draftPermissionEntry(context, row, 'use', {
+    scope,
+    policy_id: row.policyId,
+    token_id: withPrefix('token', row.id),
+  });
+}
+
+/** The guard of a use: nobody took the last one at the same time. */
+export function usesLeftGuard(
+  row: Pick<PermissionRow, 'account' | 'id'>,
+  now: number,
+  otherwise: Error,
+): Guard {
+  return {
+    name: 'token_has_uses_left',
+    holds: sql`not exists (
+      select 1 from ${permissions}
+      where ${isPermissionWithId(row.account, row.id)} and ${isUsable(now)}
+        and ${permissions.tokenUses} >= ${permissions.tokenMaxUses}
+    )`,
+    otherwise,
+  };
+}
+
+/**
+ * Makes the statement that counts one use of a token, with which its outcome is awaited if one was
+ * promised. It matches no permission whose token was revoked or has expired, or whose agent is
+ * inactive.
+ * @param usedBy who takes the use, and so reports the outcome
+ */
+export function countUse(
+  write: Pick<StateWriter, 'update'>,
+  row: Pick<PermissionRow, 'account' | 'id' | 'outcomeState'>,
+  { usedBy, now }: { usedBy: string; now: number },
+) {
+  return write
+    .update(permissions)
+    .set({
+      tokenUses: sql`token_uses + 1`,
+      tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
+        ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
+      lastEntry: appendedSequence(row.account),
+      updatedAt: now,
+      ...(row.outcomeState === 'promised' && awaitOutcome(usedBy, now)),
+    })
+    .where(and(isPermissionWithId(row.account, row.id), isUsable(now)));
+}
+
+/**
+ * Finds the permission only while its token is neither revoked nor expired and its agent is active.
+ */
+function isUsable(now: number) {
+  return and(
+    inArray(permissions.tokenStatus, ['active', 'used']),
+    gt(permissions.tokenExpiresAt, now),
+    sql`exists (select 1 from ${agents} where ${agents.number} = ${permissions.agent} and ${agents.isActive} = 1)`,
+  );
+}
