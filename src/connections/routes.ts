@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { createConnectionRoute } from './create';
 import { deleteConnectionRoute } from './delete';
 import { getConnectionRoute } from './get';
+import { getReadsRoute } from './get-reads';
 import { listConnectionsRoute } from './list';
 import { proxyRoute } from './proxy/route';
 import { testConnectionRoute } from './test';
@@ -15,4 +16,5 @@ export const connectionRoutes = new Hono()
   .route('/', updateConnectionRoute)
   .route('/', deleteConnectionRoute)
   .route('/', testConnectionRoute)
+  .route('/', getReadsRoute)
   .route('/', proxyRoute);

@@ -39,6 +39,9 @@ export const PermissionList = lazy(() =>
     outcome: choice(['failed', 'unknown'])
       .optional()
       .meta({ description: 'Only permissions whose act had this outcome, as its program says.' }),
+    connection_id: queryText
+      .optional()
+      .meta({ description: 'Only permissions that this connection made, in their order.' }),
     decided_by: queryText.optional().meta({
       description:
         'Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents.',
@@ -133,11 +136,12 @@ function readPosition(position: Position): Place {
 
 function readFilter(
   caller: SQL | null,
-  { agent_id, status, action, external_id, outcome, decided_by }: ListInput,
+  { agent_id, status, action, external_id, outcome, connection_id, decided_by }: ListInput,
 ): PermissionFilter {
   const filter: PermissionFilter = { status, action, externalId: external_id, outcome };
   const agent = wantedAgent(caller, agent_id);
   if (agent !== undefined) filter.agent = agent;
+  if (connection_id !== undefined) filter.connection = parseId('conn', connection_id);
   if (decided_by !== undefined) filter.decidedBy = parseId('member', decided_by);
   return filter;
 }

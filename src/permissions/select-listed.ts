@@ -20,11 +20,13 @@ export interface PermissionFilter {
   outcome?: ListedOutcome | undefined;
   /** The member who decided or voted. */
   decidedBy?: Id<'member'> | null;
+  /** The connection that made them. */
+  connection?: Id<'conn'> | null;
 }
 
 /**
  * The place of a permission in a list, newest first: the sequence of its entry in the log or, in
- * the lists of an external id and of a member, a time in milliseconds.
+ * the lists of an external id, a member and a connection, a time in milliseconds.
  */
 export interface Place {
   place: number;
@@ -42,8 +44,8 @@ const MAX_EXAMINED = 500;
  *
  * What was requested, decided or has expired is read from the log, as far back as the account's
  * retention: an index of the log has the entries of one event, agent and action as one range. What
- * is pending is read from indexes of what is pending; what has an external id or an outcome, and what
- * a member decided or voted on, from indexes of these. So the cost of a page does not depend on how
+ * is pending is read from indexes of what is pending; what has an external id or an outcome, what a
+ * member decided or voted on, and what a connection made, from indexes of these. So the cost of a page does not depend on how
  * many permissions the account has.
  *
  * A row with `is_end` is no item of the page: it is the last one that was examined, where more may
@@ -67,6 +69,17 @@ export function selectListed(
       on stored.account = ${account} and stored.id = permissions.id
       where ${isListed} and not (is_vote and decided_by is ${filter.decidedBy})`;
     return selectExaminedPermissions(decided, joined, limit);
+  }
+  if (filter.connection !== undefined) {
+    const isListed = sql`${matches(account, filter, now)} and ${hasStatus(filter.status, now)}
+      and stored.created_at >= ${oldestKeptSql(account, now)}`;
+    const joined = sql`cross join permissions as stored
+      on stored.account = ${account} and stored.id = permissions.id where ${isListed}`;
+    return selectExaminedPermissions(
+      selectMadeBy(account, filter.connection, after),
+      joined,
+      limit,
+    );
   }
   if (filter.outcome !== undefined)
     return selectByOutcome(account, filter, filter.outcome, after, { limit, now });
@@ -175,6 +188,18 @@ function selectOutcomes(
     order by place desc`;
 }
 
+/** Selects what a connection made, in the order in which it did. */
+function selectMadeBy(
+  account: SQL<number>,
+  connection: Id<'conn'> | null,
+  after: Place | undefined,
+): SQL {
+  const isAfter = after ? sql`and id < ${idBytes(after.id)}` : sql``;
+  return sql`select id, created_at as place from permissions indexed by permissions_by_connection
+    where account = ${account} and connection_id = ${connection && idBytes(connection)}
+      and connection_id is not null ${isAfter} order by id desc`;
+}
+
 /** Selects what is pending, with what tells whether it is listed. */
 function selectPending(
   account: SQL<number>,
@@ -252,10 +277,12 @@ function andAfter(after: Place | undefined, id: string, place = 'place'): SQL {
 
 function matches(
   account: SQL<number>,
-  { agent, action, outcome }: PermissionFilter,
+  { agent, action, outcome, connection }: PermissionFilter,
   now: number,
 ): SQL {
   const conditions = [sql`true`];
+  if (connection !== undefined)
+    conditions.push(sql`connection_id = ${connection && idBytes(connection)}`);
   if (agent !== undefined) conditions.push(sql`agent = ${numberOf(account, agent)}`);
   if (action !== undefined) conditions.push(sql`action = ${action}`);
   if (outcome !== undefined) conditions.push(hasOutcome(outcome, now));

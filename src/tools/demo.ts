@@ -4,6 +4,7 @@ import { ApiError } from '../packages/client/errors.ts';
 import { localOrigin, readPort } from './address.ts';
 import { connect, failureOf, refusalOf } from './api.ts';
 import { spendBudget } from './demo/budget.ts';
+import { playConnection } from './demo/connection.ts';
 import { playOutcomes } from './demo/outcomes.ts';
 import { findPeople } from './demo/people.ts';
 import { type Actor, type PlayedRequest, playScene, registerAgents } from './demo/play.ts';
@@ -44,6 +45,7 @@ async function play(): Promise<void> {
     await showOutcomes(user, first);
     await playBudget(user, first);
     await showSeries(origin, user, first);
+    await showConnection(origin, user, first);
     await playRotation(origin, user, first);
   }
   await showAudit(user, actors, requests);
@@ -151,6 +153,20 @@ async function showSeries(origin: string, user: Countersign, { api, name }: Acto
   say(`The rest of the series is live until ${person.name} or another person ends it: ${first.id}`);
 }
 
+/** Has an agent use a payment service whose key only Countersign holds. */
+async function showConnection(origin: string, user: Countersign, actor: Actor): Promise<void> {
+  const calls = await playConnection(origin, user, actor);
+  heading('Connection');
+  say(`${actor.name} uses a payment service that runs for the demo. Only Countersign has its key`);
+  say(
+    `It reads the balance: ${calls.read}. It pays 250 EUR: ${calls.before}, it has to be approved`,
+  );
+  say(`After the approval the same call is sent, once: ${calls.after}, by ${calls.permission}`);
+  say(
+    `It deletes a payout: ${calls.refused}, because no rule of ${calls.connection.id} allows that`,
+  );
+}
+
 /** Has an agent say what happened after it used its approvals. */
 async function showOutcomes(user: Countersign, { api, name }: Actor): Promise<void> {
   const permissions = await playOutcomes(user, api);
@@ -167,6 +183,7 @@ async function playRotation(origin: string, user: Countersign, actor: Actor): Pr
   const rotated = await user.rotateAgentKey(actor.id, { revoke_immediately: true });
   const { status } = await refusalOf(actor.api.listPermissions({ limit: 1 }));
   actor.api = connect(origin, rotated.api_key);
+  actor.key = rotated.api_key;
   await actor.api.listPermissions({ limit: 1 });
   heading('Key rotation');
   say(

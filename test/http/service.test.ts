@@ -150,6 +150,7 @@ describe('the router', () => {
     ['PATCH', '/v1/connections', 'GET,POST'],
     ['POST', '/v1/connections/x', 'DELETE,GET,PUT'],
     ['GET', '/v1/connections/x/test', 'POST'],
+    ['POST', '/v1/connections/x/reads', 'GET'],
     ['PATCH', '/v1/channels', 'GET,POST'],
     ['POST', '/v1/channels/x', 'DELETE,GET,PUT'],
     ['GET', '/v1/channels/x/test', 'POST'],

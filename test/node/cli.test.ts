@@ -618,6 +618,65 @@ describe('commands', () => {
     expect(some.stderr).toContain('more than 2');
   });
 
+  it('a connection is created from a file and options, which count more, with its secret in a file', async () => {
+    const [fields, secret] = [join(folder, 'connection.json'), join(folder, 'secret.txt')];
+    writeFileSync(fields, '{"name": "A", "wait": 5, "agent_ids": ["agent_1"]}');
+    writeFileSync(secret, 'sk_test\n');
+    const connection = {
+      ...{ id: 'conn_1', name: 'B', slug: 'b', base_url: 'https://b.example', is_active: true },
+      auth: { type: 'header', header: 'X-Key', prefix: '' },
+      ...{ agent_ids: ['agent_1', 'agent_2'], created_at: '2026-01-31T12:00:00.000Z' },
+      rules: [
+        { methods: ['GET', 'HEAD'], effect: 'allow' },
+        { paths: ['/x'], effect: 'ask', title: 'Do \u001b[2J it' },
+      ],
+    };
+    const answers = {
+      'POST /v1/connections': connection,
+      'GET /v1/agents': {
+        data: [{ id: 'agent_2', name: 'Mailer' }],
+        ...{ has_more: false, next_cursor: null },
+      },
+    };
+    const argv = ['connections', 'create', '--file', fields, '--name', 'B', '--header', 'X-Key'];
+    argv.push('--base-url', 'https://b.example', '--secret-file', secret, '--allow-reads');
+    const { sent, stdout } = await runInProcess(argv, answers, { columns: 120 });
+    expect(sent[0]?.body).toEqual({
+      ...{ name: 'B', wait: 5, agent_ids: ['agent_1'], base_url: 'https://b.example' },
+      auth: { type: 'header', header: 'X-Key' },
+      secret: 'sk_test',
+      rules: [{ methods: ['GET', 'HEAD'], effect: 'allow' }, { effect: 'ask' }],
+    });
+    const shown = stripVTControlCharacters(stdout);
+    expect(shown).toContain('Agents call  https://countersign.test/v1/connections/conn_1/proxy');
+    expect(shown).toContain('agent_1, Mailer (agent_2)');
+    expect(shown).toMatch(/GET HEAD +any +is sent at once/);
+    expect(shown).toMatch(/any +\/x +asks for permission +Do \\u\{1b\}\[2J it/);
+    const refusal = problem(400, 'invalid_request', {
+      errors: [{ path: 'body.agent_ids', message: 'is wrong' }],
+    });
+    const refused = await runInProcess(['connections', 'create'], {
+      'POST /v1/connections': refusal,
+    });
+    expect(refused.stderr).toContain('--agent');
+  });
+
+  it('a connection is listed, tested and deleted', async () => {
+    const answers = {
+      'GET /v1/connections': { data: [{ id: 'conn_1' }], has_more: false, next_cursor: null },
+      'POST /v1/connections/conn_1/test': { status: 200, duration_ms: 83 },
+      'DELETE /v1/connections/conn_1': new Response(null, { status: 204 }),
+    };
+    const run = (...argv: string[]) => runInProcess(['connections', ...argv], answers);
+    expect((await run('list')).stdout).toBe('{"id":"conn_1"}\n');
+    const tested = await run('test', 'conn_1', '/v1/balance');
+    expect([tested.sent[0]?.body, tested.stdout]).toEqual([
+      { path: '/v1/balance' },
+      '{"status":200,"duration_ms":83}\n',
+    ]);
+    expect(await run('delete', 'conn_1')).toMatchObject({ code: 0, stdout: '' });
+  });
+
   it('api reads a body from stdin, and prints what is no JSON as it is', async () => {
     const answers = { 'POST /v1/agents': { id: 'x' }, 'GET /x': new Response('<p>') };
     const { sent, stdout } = await runInProcess(

@@ -73,6 +73,7 @@ export const rules: Record<string, string[]> = {
   'GET /v1/connections/:id': ['user:connections:read'],
   'PUT /v1/connections/:id': ['user:connections:write'],
   'DELETE /v1/connections/:id': ['user:connections:write'],
+  'GET /v1/connections/:id/reads': ['user:connections:read'],
   'POST /v1/connections/:id/test': ['user:connections:write'],
   'GET /v1/permissions/:id/receipt': ['user:permissions:read'],
   'GET /v1/permissions/:id/notifications': ['user:permissions:read'],

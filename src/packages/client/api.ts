@@ -3882,6 +3882,27 @@ export interface components {
       duration_ms: number;
     };
     /**
+     * @description Calls that a rule allowed without a permission, by UTC day and agent.
+     * @example {
+     *       "data": [
+     *         {
+     *           "date": "2026-01-31",
+     *           "agent_id": "agent_01m7x1m1tre75vaz5yvpbmvt6m",
+     *           "count": 17
+     *         }
+     *       ]
+     *     }
+     */
+    ConnectionReads: {
+      data: {
+        /** Format: date */
+        date: string;
+        /** @example agent_01m7x1m1tre75vaz5yvpbmvt6m */
+        agent_id: string;
+        count: number;
+      }[];
+    };
+    /**
      * @description What a connection does with the calls that the rule fits.
      * @example {
      *       "methods": [
@@ -4047,6 +4068,8 @@ export interface components {
        * @enum {string}
        */
       outcome?: 'failed' | 'unknown';
+      /** @description Only permissions that this connection made, in their order. */
+      connection_id?: string;
       /** @description Only permissions that this member decided or voted on, in the order of their last vote or decision. Not for agents. */
       decided_by?: string;
     };
@@ -4347,6 +4370,13 @@ export interface components {
       /** @description The `next_cursor` of the previous page. It works only for the same account and the same filters. */
       cursor?: string;
     };
+    GetConnectionReadsQuery: {
+      /**
+       * @description How many UTC days, today included.
+       * @default 7
+       */
+      days?: number;
+    };
     /**
      * @example {
      *       "openapi": "3.1.0",
@@ -4498,6 +4528,7 @@ export type SlackResponse = components['schemas']['SlackResponse'];
 export type Connection = components['schemas']['Connection'];
 export type ConnectionAuth = components['schemas']['ConnectionAuth'];
 export type ConnectionTestResult = components['schemas']['ConnectionTestResult'];
+export type ConnectionReads = components['schemas']['ConnectionReads'];
 export type ConnectionRuleOutput = components['schemas']['ConnectionRuleOutput'];
 export type SeriesInputOutput = components['schemas']['SeriesInputOutput'];
 export type ListAccountsQuery = components['schemas']['ListAccountsQuery'];
@@ -4527,4 +4558,5 @@ export type ListChannelsQuery = components['schemas']['ListChannelsQuery'];
 export type ListChannelDeliveriesQuery = components['schemas']['ListChannelDeliveriesQuery'];
 export type ListNotificationsQuery = components['schemas']['ListNotificationsQuery'];
 export type ListConnectionsQuery = components['schemas']['ListConnectionsQuery'];
+export type GetConnectionReadsQuery = components['schemas']['GetConnectionReadsQuery'];
 export type GetApiDescriptionAnswer = components['schemas']['GetApiDescriptionAnswer'];

@@ -21,6 +21,7 @@ import type {
   ComplianceReport,
   Connection,
   ConnectionCreation,
+  ConnectionReads,
   ConnectionTest,
   ConnectionTestResult,
   ConnectionUpdate,
@@ -38,6 +39,7 @@ import type {
   GetApiDescriptionAnswer,
   GetAuditHistogramQuery,
   GetCheckpointQuery,
+  GetConnectionReadsQuery,
   GetPermissionQuery,
   Health,
   InclusionProof,
@@ -1449,6 +1451,26 @@ export abstract class Operations {
       method: 'POST',
       path: path`/v1/connections/${id}/test`,
       body,
+      ...options,
+    });
+  }
+
+  /**
+   * Count the reads of a connection.
+   *
+   * Calls that a rule allowed without a permission, by UTC day and agent, newest first. They are in no log.
+   *
+   * `GET /v1/connections/{id}/reads`, by a user token with `connections:read`.
+   */
+  getConnectionReads(
+    id: string,
+    query: GetConnectionReadsQuery = {},
+    options?: CallOptions,
+  ): Promise<ConnectionReads> {
+    return this.json<ConnectionReads>({
+      method: 'GET',
+      path: path`/v1/connections/${id}/reads`,
+      query,
       ...options,
     });
   }

@@ -209,8 +209,8 @@ function concerns(
       // A decision by a policy or a series notifies nobody: it may be one of thousands a day.
       return askedPeople(row) && row.decidedBy !== member && (isReviewer || isAgentOwner);
     case 'permission.expired':
-      // A request that was withdrawn notifies nobody. Without an earlier end it expired when it was
-      // made: see `isWithdrawn`.
+      // A request that was withdrawn notifies nobody. One of a connection that was switched off
+      // expired when it was made.
       return at >= row.expiresAt && row.expiresAt > row.createdAt && (isReviewer || isAgentOwner);
     case 'permission.outcome_missing':
       return isAgentOwner || (askedPeople(row) && isReviewer);

@@ -9,6 +9,7 @@ export interface Actor {
   name: string;
   /** A client with the agent's key. */
   api: Countersign;
+  key: string;
   asks: Ask[];
 }
 
@@ -28,7 +29,7 @@ async function registerAgent(origin: string, user: Countersign, scene: Scene): P
   const { name, description, team, asks } = scene;
   const metadata = { team, made_by: 'npm run demo' };
   const { id, api_key } = await user.createAgent({ name, description, metadata });
-  return { id, name, api: connect(origin, api_key), asks };
+  return { id, name, api: connect(origin, api_key), key: api_key, asks };
 }
 
 /** Registers the agents of all scenes, in their order. */

@@ -321,6 +321,13 @@ const PERMISSION_LINES: Line[] = [
     (a) => ({ path: `/v1/permissions?external_id=first&status=approved&agent_id=${a.agent.id}` }),
     'external_id status agent_id',
   ),
+  ...['', 'status=pending', 'status=denied', 'outcome=failed'].map((query) =>
+    line(
+      'GET /v1/permissions',
+      (a) => ({ path: `/v1/permissions?connection_id=${a.connection}&${query}` }),
+      `connection_id ${query}`,
+    ),
+  ),
   ...['', '&status=denied', `&action=${ASKED.action}`].map((query) =>
     line(
       'GET /v1/permissions',
@@ -548,6 +555,9 @@ const RECEIVERS: Line[] = [
       secret: 'secret',
       agent_ids: [a.agent.id],
     },
+  })),
+  line('GET /v1/connections/:id/reads', (a) => ({
+    path: `/v1/connections/${a.connection}/reads?days=31`,
   })),
   line('GET /v1/connections/:id', (a) => ({ path: `/v1/connections/${a.connection}` })),
   line('PUT /v1/connections/:id', (a) => ({

@@ -52,6 +52,26 @@ export const COMMANDS: Record<string, CommandEntry> = {
     'Try a draft on past requests',
     async () => (await import('./policies/replay.ts')).replayPolicy,
   ],
+  'connections list': [
+    'List the connections',
+    async () => (await import('./connections/list.ts')).listConnections,
+  ],
+  'connections show': [
+    'Show a connection and its rules',
+    async () => (await import('./connections/show.ts')).showConnection,
+  ],
+  'connections create': [
+    'Let Countersign keep a credential',
+    async () => (await import('./connections/create.ts')).createConnection,
+  ],
+  'connections test': [
+    'Read a path of the other service',
+    async () => (await import('./connections/test.ts')).testConnection,
+  ],
+  'connections delete': [
+    'Delete a connection',
+    async () => (await import('./connections/delete.ts')).deleteConnection,
+  ],
   'audit list': [
     'List entries of the audit log',
     async () => (await import('./audit/list.ts')).listEntries,
@@ -101,6 +121,7 @@ export const GROUPS: Record<string, string> = {
   series: 'Runs of like acts: end',
   agents: 'Agents: list, show, create, rotate-key',
   policies: 'Policies: list, test, replay',
+  connections: 'Connections: list, show, create, test, delete',
   audit: 'The audit log: list, tail, export, verify',
   mcp: 'The Model Context Protocol: wrap',
   hook: 'Coding agents: claude-code, codex, cursor, install, uninstall',

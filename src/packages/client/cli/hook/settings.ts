@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import {
   applyEdits,
-  createScanner,
   findNodeAtLocation,
   type JSONPath,
   modify,
@@ -12,16 +11,13 @@ import {
   parse,
   parseTree,
   stripComments,
+  visit,
 } from 'jsonc-parser';
 import { isObject, type JsonObject } from '../../json.ts';
 import { Failure, systemCode } from '../failures.ts';
 import { write } from '../io.ts';
 import type { Session } from '../session.ts';
 import { escapeText } from '../terminal/escape.ts';
-
-/** The codes of tokens in `SyntaxKind`, a constant enumeration that modules cannot import. */
-const COMMA_TOKEN = 5;
-const END_OF_TEXT = 17;
 
 /** What the tools' own parsers let pass. */
 const OPTIONS = { allowTrailingComma: true };
@@ -117,11 +113,11 @@ function readText(file: string): string {
 
 /** The places of the commas that are no part of a text or a comment. */
 function commasIn(text: string): number[] {
-  const scanner = createScanner(text);
   const places: number[] = [];
-  for (let token: number = scanner.scan(); token !== END_OF_TEXT; token = scanner.scan()) {
-    if (token === COMMA_TOKEN) places.push(scanner.getTokenOffset());
-  }
+  const onSeparator = (character: string, place: number) => {
+    if (character === ',') places.push(place);
+  };
+  visit(text, { onSeparator }, OPTIONS);
   return places;
 }
 
