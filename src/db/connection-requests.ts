@@ -8,9 +8,9 @@ import { PERMISSION_STATUSES } from './schema';
  * entries.
  */
 export const connectionRequests = sqliteTable('permissions', {
-  account: integer().notNull(),
+  account: integer('account').notNull(),
   permission: idColumn('perm')('id').notNull(),
-  status: codeColumn(PERMISSION_STATUSES)().notNull(),
+  status: codeColumn(PERMISSION_STATUSES)('status').notNull(),
   expiresAt: integer('expires_at').notNull(),
   createdAt: integer('created_at').notNull(),
   updatedAt: integer('updated_at').notNull(),

@@ -7,7 +7,7 @@ import { OUTCOME_STATES } from './schema';
  * changes them without an audit entry: they say what a program says of its act.
  */
 export const permissionOutcomes = sqliteTable('permissions', {
-  account: integer().notNull(),
+  account: integer('account').notNull(),
   permission: idColumn('perm')('id').notNull(),
   state: codeColumn(OUTCOME_STATES)('outcome_state'),
   reportedAt: integer('outcome_reported_at'),
