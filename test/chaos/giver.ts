@@ -1,5 +1,8 @@
-import { Passkey } from '../support/signed-votes.ts';
 import type { Memory } from './memory.ts';
+
+// Loaded by its name: its types are those of workerd, which this program does not have.
+const SIGNED_VOTES: string = '../support/signed-votes.ts';
+const { Passkey } = await import(SIGNED_VOTES);
 
 interface Invited {
   invitation: { url: string };
