@@ -354,18 +354,20 @@ export const OUTCOME_STATES = ['promised', 'awaited', 'unknown', 'succeeded', 'f
  */
 export const permissions = sqliteTable(
   'permissions',
+  // Each column has its name: Drizzle looks up any other by the name of the table, which the tables of
+  // `permission-outcomes.ts` and `connection-requests.ts` share.
   {
-    account: integer().notNull(),
-    id: idColumn('perm')().notNull(),
-    agent: integer().notNull(),
-    action: text().notNull(),
-    resource: text().notNull(),
-    scope: text({ mode: 'json' }).notNull().$type<JsonObject>(),
-    reason: text(),
+    account: integer('account').notNull(),
+    id: idColumn('perm')('id').notNull(),
+    agent: integer('agent').notNull(),
+    action: text('action').notNull(),
+    resource: text('resource').notNull(),
+    scope: text('scope', { mode: 'json' }).notNull().$type<JsonObject>(),
+    reason: text('reason'),
     /** The requested lifetime in seconds and number of uses. An approver may narrow both. */
     tokenTtl: integer('token_ttl').notNull(),
     maxUses: integer('max_uses').notNull(),
-    status: codeColumn(PERMISSION_STATUSES)().notNull(),
+    status: codeColumn(PERMISSION_STATUSES)('status').notNull(),
     grantedScope: text('granted_scope', { mode: 'json' }).$type<JsonObject>(),
     decidedBy: text('decided_by'),
     decidedAt: integer('decided_at'),
@@ -384,7 +386,7 @@ export const permissions = sqliteTable(
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
     /** The title of the preview. */
-    title: text(),
+    title: text('title'),
     /** The digests of the input and of the preview (see `digestOf` in `permissions/digest.ts`). */
     inputDigest: text('input_digest'),
     previewDigest: text('preview_digest'),
@@ -402,9 +404,9 @@ export const permissions = sqliteTable(
      * Shows what was requested and how it is reviewed: see `requestContent`. Without it nobody can
      * approve it.
      */
-    mac: bytesColumn(),
+    mac: bytesColumn('mac'),
     /** The series that the agent asked for with the request; null if it asked for none. */
-    series: text({ mode: 'json' }).$type<SeriesTerms>(),
+    series: text('series', { mode: 'json' }).$type<SeriesTerms>(),
     /** The series that the approval gave: see `series`; null if it gave none. */
     grantedSeries: text('granted_series', { mode: 'json' }).$type<SeriesTerms>(),
     /** The sequence of the entry of the request; null if it promised no outcome. */

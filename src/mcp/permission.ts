@@ -34,6 +34,7 @@ export const ShownPermission = lazy(() => {
     decided_by: shape.decided_by,
     decided_at: shape.decided_at,
     policy_id: shape.policy_id,
+    connection_id: shape.connection_id,
     series_usage: shape.series_usage,
     input_digest: shape.input_digest,
     preview_digest: shape.preview_digest,

@@ -17,6 +17,8 @@ const ALL_SCOPES = [
   'account:write',
   'channels:read',
   'channels:write',
+  'connections:read',
+  'connections:write',
 ];
 
 /** A world, and its operator. */

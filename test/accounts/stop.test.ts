@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { FaultyDatabase } from '../support/faults';
 import { makeMember } from '../support/members';
 import { orderHeldMove, settleMoves } from '../support/moves';
@@ -366,7 +367,7 @@ describe('a stop that commits while a request is on its way', () => {
     expect((await account.must(200, 'GET', `/v1/permissions/${id}`)).body.status).toBe('approved');
   });
 
-  it.each([30, 50, 70, 100])(
+  it.each(depth.cases([30, 50, 70, 100], 4))(
     'lets nothing through after it, when it comes before call %i of 160 that run at once',
     async (place) => {
       const database = new FaultyDatabase(env.DB);

@@ -10,6 +10,11 @@ const MAX_WRITTEN_WITH_KEYS = 37;
 const MAX_WRITTEN_FOR_OUTCOME = 4;
 /** What a budget adds to an approval that it counts. */
 const MAX_WRITTEN_BY_BUDGET = 1;
+/** What a series adds to the approval that gives it, and to an act that it approves. */
+const MAX_WRITTEN_BY_SERIES = 1;
+/** The end of a series: its row, which changes its place in the table, and the activity record. */
+const MAX_WRITTEN_BY_END = 5;
+const MAX_TRIPS = 2;
 const MAX_DOLLARS = 30;
 
 /** List prices of Workers and D1, in dollars a million. */
@@ -19,6 +24,7 @@ const PRICES = { written: 1, read: 0.001, request: 0.3, milliseconds: 0.02 };
 const CYCLES = 200;
 
 type Permission = { id: string; token: { value?: string } | null };
+type Decided = Permission & { status: string };
 interface Step {
   name: string;
   answer: Answer<Permission>;
@@ -53,6 +59,7 @@ export async function measureCycle(report: Report, state: string): Promise<void>
       'the same with idempotency keys',
     );
     await measureBudget(report, user, agent);
+    await measureSeries(report, { origin: service.origin, user, agent });
     for (const status of ['succeeded', 'failed', 'unknown']) {
       const reported = await runCycle(user, agent, { outcome: status });
       const more = sum(reported, 'written') - written;
@@ -98,6 +105,68 @@ async function measureBudget(report: Report, user: Client, agent: Client): Promi
   const more = counted.written - plain.written;
   report.atMost(MAX_WRITTEN_BY_BUDGET, more, 'rows more for an approval that a budget counts');
   await user.expect(204, 'DELETE', `/v1/policies/${body.id}`);
+}
+
+/**
+ * Measures a series: the approval that gives it, beside one that gives none; an act that it
+ * approves, beside one that a policy approves; and its end.
+ */
+async function measureSeries(
+  report: Report,
+  { origin, user, agent }: { origin: string; user: Client; agent: Client },
+): Promise<void> {
+  const asked = { action: 'payout.send', resource: 'order:1', scope: { amount: 10 } };
+  const act = () => agent.expect<Decided>(201, 'POST', '/v1/permissions', asked);
+  const ask = (series?: object) =>
+    agent.expect<Permission>(201, 'POST', '/v1/permissions', {
+      ...asked,
+      ...(series && { series }),
+    });
+  const policy = { name: 'Payouts', effect: 'approve', actions: ['payout.*'], resources: ['*'] };
+  const { body: created } = await user.expect<{ id: string }>(201, 'POST', '/v1/policies', policy);
+  const byPolicy = await act();
+  await user.expect(204, 'DELETE', `/v1/policies/${created.id}`);
+  await makeMembersToken(origin);
+  const approve = async ({ body }: Answer<Permission>, approval: object) =>
+    user.expect<Permission>(200, 'POST', `/v1/permissions/${body.id}/approve`, approval);
+  // The first call of a minute also records the use of the credential.
+  await approve(await ask(), {});
+  const plain = await approve(await ask(), {});
+  const series = { requests: 5, expires_in: 3_600 };
+  const given = await approve(await ask(series), { series });
+  const acted = await act();
+  if (acted.body.status !== 'approved') throw new Error(`the act is ${acted.body.status}`);
+  const ended = await user.expect<Permission>(
+    204,
+    'DELETE',
+    `/v1/permissions/${given.body.id}/series`,
+  );
+  const steps = { 'approve, giving a series': given, 'act by the series': acted, 'end it': ended };
+  for (const [name, answer] of Object.entries(steps)) {
+    showStatements(report, name, answer);
+    report.atMost(MAX_TRIPS, answer.cost.trips, `trips of: ${name}`);
+  }
+  const more = (one: Answer<unknown>, other: Answer<unknown>) =>
+    one.cost.written - other.cost.written;
+  report.atMost(MAX_WRITTEN_BY_SERIES, more(given, plain), 'rows more to give a series');
+  report.atMost(
+    MAX_WRITTEN_BY_SERIES,
+    more(acted, byPolicy),
+    'rows more for an act by a series than for one by a policy',
+  );
+  report.atMost(MAX_WRITTEN_BY_END, ended.cost.written, 'rows written to end a series');
+}
+
+/** Makes the account's owner active, and its user token one of the owner, who may give a series. */
+async function makeMembersToken(origin: string): Promise<void> {
+  const owner = '(select id from members where role = 0)';
+  for (const sql of [
+    `update members set status = 1, active_since = created_at, invitation_hash = null where id = ${owner}`,
+    `update user_tokens set member = ${owner}`,
+  ]) {
+    const answer = await fetch(`${origin}/bench/sql`, { method: 'POST', body: sql });
+    if (!answer.ok) throw new Error(`${sql}: ${await answer.text()}`);
+  }
 }
 
 async function runCycle(

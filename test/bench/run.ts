@@ -8,6 +8,7 @@ import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
 import { measureFloor } from './floor.ts';
 import { measureGrowth } from './growth.ts';
+import { measureHook } from './hook.ts';
 import { measureInbox } from './inbox.ts';
 import { measureLatency } from './latency.ts';
 import { measureMoves } from './moves.ts';
@@ -44,6 +45,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   inbox: measureInbox,
   explorer: measureExplorer,
   console: measureConsole,
+  hook: measureHook,
 };
 
 const wanted = process.argv.slice(2);

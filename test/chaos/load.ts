@@ -5,6 +5,7 @@ import { changeAgents } from './load/agents.ts';
 import { orderFile } from './load/files.ts';
 import { decide, reportOutcome, request, revoke, useToken } from './load/permissions.ts';
 import { changePolicies } from './load/policies.ts';
+import { actBySeries, askForSeries, endSeries } from './load/series.ts';
 import { changeWebhooks } from './load/webhooks.ts';
 
 type Action = (actor: Actor) => Promise<void>;
@@ -15,6 +16,9 @@ const ACTIONS: [weight: number, action: Action][] = [
   [24, decide],
   [26, useToken],
   [12, reportOutcome],
+  [6, askForSeries],
+  [16, actBySeries],
+  [1, endSeries],
   [6, revoke],
   [4, changeAgents],
   [1, changePolicies],

@@ -24,10 +24,24 @@ export interface KnownPermission {
   user: Client | null;
   /** The outcomes that were reported, and whether the service answered that it took them. */
   reports: { status: string; certainty: Certainty }[];
+  /** The series that it asked for; null if it asked for none. */
+  series: KnownSeries | null;
   /** The digest of the input, which a use has to name; null without an input. */
   digest: string | null;
   /** The value of the token, after it was read. */
   token?: string;
+}
+
+/** A run of like acts that a request asked for. */
+export interface KnownSeries {
+  action: string;
+  resource: string;
+  requests: number;
+  expires_in: number;
+  /** Whether a member gave it, as far as the answers show. */
+  given: Certainty | null;
+  /** When somebody ended it, and the service had answered; null before. */
+  endedAt: number | null;
 }
 
 /** A request that leaves at most one entry, which contains the step's mark. */
@@ -97,6 +111,8 @@ export class Memory {
   readonly id: string;
   readonly user: Client;
   readonly token: string;
+  /** A member who may decide, and so give a series; null if the account has none. */
+  giver: Client | null = null;
   readonly agents: KnownAgent[] = [];
   readonly permissions: KnownPermission[] = [];
   /** Steps by mark, which is in the resource of a request or the reason of a decision. */

@@ -16,6 +16,7 @@ import { checkOutcomes } from './checks/outcomes.ts';
 import { checkIdentities, checkPeople } from './checks/people.ts';
 import { missingTools } from './checks/reports.ts';
 import { checkRest } from './checks/rest.ts';
+import { checkSeries } from './checks/series.ts';
 import { checkState } from './checks/state.ts';
 import { checkStops, recordStops } from './checks/stops.ts';
 import { checkSealed, checkTree } from './checks/tree.ts';
@@ -24,6 +25,7 @@ import { Client, type Credential, counts } from './client.ts';
 import { type Downloaded, downloadFiles } from './downloads.ts';
 import { readEntries } from './entries.ts';
 import { Findings } from './findings.ts';
+import { joinApprover } from './giver.ts';
 import type { Actor } from './load/actor.ts';
 import { createAgent, endLog } from './load/agents.ts';
 import { orderReport } from './load/files.ts';
@@ -120,6 +122,8 @@ async function prepareActors(): Promise<Actor[]> {
   for (const [i, traits] of [...ACCOUNTS, EMPLOYEE].entries()) {
     const memory = await (traits === EMPLOYEE ? enterEmployee() : createAccount(traits));
     if (!memory) throw new Error('an account could not be created');
+    memory.giver =
+      traits === EMPLOYEE ? memory.user : clientOf(await joinApprover(memory, service.origin));
     for (let n = 0; n < ACTORS_OF_EACH; n++)
       actors.push(actorOf(memory, seededRandom(seed + 100 * (i + 1) + n)));
     for (let n = 0; n < FIRST_AGENTS; n++) await createAgent(memory, { clientOf });
@@ -269,6 +273,7 @@ async function judge(all: Memory[]): Promise<void> {
   await read(async (stored) => {
     const accounts = memories.map(({ id }) => stored.account(id));
     let compared = 0;
+    let acts = 0;
     for (const [i, memory] of memories.entries()) {
       const account = accounts[i] as (typeof accounts)[number];
       const entries = shown.get(memory) ?? [];
@@ -276,6 +281,7 @@ async function judge(all: Memory[]): Promise<void> {
       checkState(findings, memory, account);
       checkOutcomes(findings, memory, account);
       checkBudgets(findings, memory, account);
+      acts += checkSeries(findings, memory, account);
       checkStops(findings, stored, memory, account);
       checkSealed(findings, account);
       checkEntries(findings, memory, account, entries);
@@ -298,6 +304,7 @@ async function judge(all: Memory[]): Promise<void> {
         `${memories.length} accounts, ${gone.length} deleted`,
         `${sum(({ entries }) => entries.length)} entries, ${sum(({ erased }) => erased.length)} records of erasures`,
         `${memories.reduce((total, { files }) => total + files.length, 0)} files requested, ${files.length} downloaded, ${compared} compared`,
+        `${sum(({ series }) => series.length)} series approved ${acts} acts`,
         `${people.all.length} people signed in with ${signOn.rotations} keys`,
         `${receiver.count} messages (${receiver.failures} failed on purpose)`,
         `${[...checkpoints.values()].flat().length} checkpoints in the bucket, ${memories.reduce((n, m) => n + m.checkpoints.size, 0)} shown`,

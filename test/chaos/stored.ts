@@ -82,6 +82,7 @@ export interface StoredAccount {
   webhooks: Map<string, { startsAfter: number; isActive: boolean }>;
   policies: Map<string, StoredPolicy>;
   files: Map<string, StoredFile>;
+  series: { permission: string; used: number; requests: number }[];
 }
 
 type Row = Record<string, string | number | null | Uint8Array>;
@@ -200,6 +201,11 @@ export class Stored {
           .map(readFile)
           .map((file) => [file.id, file]),
       ),
+      series: of('select permission, used, requests from series where account = ?').map((row) => ({
+        permission: idOf('perm', row.permission),
+        used: Number(row.used),
+        requests: Number(row.requests),
+      })),
     };
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Browser } from '../support/browser';
+import { depth } from '../support/depth';
 import { readHiddenFields, readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { type Json, type TestAccount, World } from '../support/world';
@@ -94,17 +95,22 @@ describe('the form of a policy', () => {
     }
   });
 
-  it.each<[Record<string, string>, string]>([
-    [{ budget_per: '' }, 'budget_per'],
-    [{ budget_requests: '0' }, 'budget_requests'],
-    [{ budget_requests: 'many' }, 'budget_requests'],
-    [{ budget_key: '' }, 'budget_key'],
-    [{ budget_max: '' }, 'budget_max'],
-    [{ budget_max: '0.0000001' }, 'budget_max'],
-    [{ budget_max: '1e9' }, 'budget_max'],
-    [{ expires_at: '2026-01-31T12:00' }, 'expires_at'],
-    [{ expires_at: 'soon' }, 'expires_at'],
-  ])('says at the field what is wrong with %j', async (fields, name) => {
+  it.each<[Record<string, string>, string]>(
+    depth.cases(
+      [
+        [{ budget_per: '' }, 'budget_per'],
+        [{ budget_requests: '0' }, 'budget_requests'],
+        [{ budget_requests: 'many' }, 'budget_requests'],
+        [{ budget_key: '' }, 'budget_key'],
+        [{ budget_max: '' }, 'budget_max'],
+        [{ budget_max: '0.0000001' }, 'budget_max'],
+        [{ budget_max: '1e9' }, 'budget_max'],
+        [{ expires_at: '2026-01-31T12:00' }, 'expires_at'],
+        [{ expires_at: 'soon' }, 'expires_at'],
+      ],
+      3,
+    ),
+  )('says at the field what is wrong with %j', async (fields, name) => {
     const { account, browser } = await makeScene();
     const { status, text } = await fill(browser, NEW, { ...FIELDS, ...fields });
     expect(status).toBe(400);

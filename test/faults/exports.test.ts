@@ -111,7 +111,7 @@ describe.each<[string, Json, number, number, JobSizes, stride: number]>([
   );
 
   // A shallow run makes the large export fail in one of the four ways, the small ones in two.
-  it.each(depth.cases(MODES, entries > 1_000 ? 4 : 2))(
+  it.each(depth.cases(MODES, entries > 1_000 ? 4 : 3))(
     'is the same file after any call fails (%s)',
     FAULTS_TIMEOUT,
     async (mode) => {

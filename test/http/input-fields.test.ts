@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { dumpTables } from '../support/tables';
 import * as values from '../support/values';
 import { makeWebhook } from '../support/webhooks';
@@ -596,7 +597,7 @@ describe.each(Object.entries(ENDPOINTS))('%s refuses', (_, endpoint) => {
     expect(await dumpTables(env.DB)).toEqual(before);
   }
 
-  it.each(fields)(
+  it.each(depth.cases(fields, 3))(
     'every value of %s that is out of bounds or of another type',
     async (name, { bad, rest = base }) => {
       expect(bad.length).toBeGreaterThan(5);
@@ -641,7 +642,7 @@ const takesSome = ([, { fields }]: [string, Endpoint]) =>
 describe.each(Object.entries(ENDPOINTS).filter(takesSome))('%s accepts', (_, endpoint) => {
   const fields = Object.entries(endpoint.fields).filter(([, { good }]) => good.length > 0);
 
-  it.each(fields)(
+  it.each(depth.cases(fields, 3))(
     'every valid value of %s, up to its bounds',
     async (name, { good, rest = endpoint.base ?? {} }) => {
       for (const value of good) {

@@ -77,6 +77,10 @@ describe('arguments', () => {
     [['approve', ID, '--reason', 'a', '--reason', 'b'], '--reason is given 2 times'],
     [['approve', ID, '--token-ttl', '15x'], '--token-ttl'],
     [['approve', ID, '--max-uses', '0'], '--max-uses'],
+    [['approve', ID, '--series-requests', '1'], '--series-requests'],
+    [['approve', ID, '--series-for', '1x'], '--series-for'],
+    [['series'], 'Name a command of series'],
+    [['series', 'end'], 'ID'],
     [['approve', ID, '--scope', '[1]'], '--scope'],
     [['approve', ID, '--scope', '{}', '--limit', 'a=1'], 'not both'],
     [['approve', ID, '--limit', 'a'], 'key=value'],
@@ -372,6 +376,59 @@ describe('commands', () => {
     expect(bare.sent.map(({ method, body }) => [method, body])).toEqual([['POST', {}]]);
     const proto = await runInProcess(['approve', ID, '--limit', '__proto__={"a":1}'], answers);
     expect(JSON.stringify(proto.sent[1]?.body)).toContain('"__proto__":{"a":1}');
+  });
+
+  it('an approval gives the series that was asked for, or less, after earlier votes', async () => {
+    const series = { requests: 20, expires_in: 3_600, varies: ['max_recipients'] };
+    const review = (given: object | null) => ({
+      review: { proposal: { scope: {}, series: given } },
+    });
+    const approveWith = async (permission: object, ...options: string[]) => {
+      const path = `/v1/permissions/${ID}`;
+      const answers = {
+        [`GET ${path}`]: { ...pending, ...permission },
+        [`POST ${path}/approve`]: { ...pending, status: 'approved' },
+      };
+      const { code, sent, stderr } = await runInProcess(['approve', ID, ...options], answers);
+      return { code, stderr, given: sent.find(({ method }) => method === 'POST')?.body };
+    };
+    expect((await approveWith({ series })).given).toEqual({});
+    expect((await approveWith({ series }, '--series')).given).toEqual({ series });
+    expect((await approveWith({ series }, '--series-requests', '5')).given).toEqual({
+      series: { ...series, requests: 5 },
+    });
+    expect((await approveWith({ series }, '--series', '--series-for', '30m')).given).toEqual({
+      series: { ...series, expires_in: 1_800 },
+    });
+    const less = { ...series, requests: 7 };
+    expect((await approveWith({ series, ...review(less) }, '--series')).given).toEqual({
+      series: less,
+    });
+    for (const none of [{}, { series, ...review(null) }]) {
+      const { code, stderr, given } = await approveWith(none, '--series');
+      expect([code, given]).toEqual([2, undefined]);
+      expect(stderr).toContain('The request asks for no series, or an approval gave none.');
+    }
+  });
+
+  it('a series is ended, and its request shows how far it got', async () => {
+    const answers = {
+      [`DELETE /v1/permissions/${ID}/series`]: null,
+      [`GET /v1/permissions/${ID}`]: {
+        ...{ ...pending, status: 'approved' },
+        granted_series: { requests: 20, expires_in: 3_600, varies: [] },
+        series_usage: {
+          ...{ requests: 3, expires_at: '2026-01-31T13:00:00.000Z' },
+          ended_at: '2026-01-31T12:30:00.000Z',
+        },
+      },
+    };
+    const { code, stdout, sent } = await runInProcess(['series', 'end', ID], answers, {
+      columns: 80,
+    });
+    expect(code).toBe(0);
+    expect(sent[0]).toMatchObject({ method: 'DELETE', path: `/v1/permissions/${ID}/series` });
+    expect(stdout).toContain('3 of 20 approved, ended');
   });
 
   it('the inbox and a request name the agent and who decided', async () => {

@@ -132,3 +132,7 @@ it('every command of the guide MCP works, and shows what the guide says', async 
   expect(output).not.toContain(PROBLEM);
   expectShownLines('mcp', output);
 });
+
+it('every command of the guide on coding agents works, and shows what the guide says', async () => {
+  expectShownLines('hooks', await runGuide('hooks'));
+});

@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { ParquetEncoding } from '../../src/audit/exports/parquet';
 import type { ExportedEntry } from '../../src/audit/exports/source';
 import type { Id } from '../../src/lib/typeid';
+import { depth } from '../support/depth';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-parquet-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -124,15 +125,20 @@ function readWithArrow(bytes: Uint8Array): Promise<Contents> {
 const READERS = { hyparquet: readWithHyparquet, DuckDB: readWithDuckDb, 'arrow-rs': readWithArrow };
 
 describe.each(Object.entries(READERS))('%s reads', (_, read) => {
-  it.each<[string, boolean, number, number]>([
-    ['an empty export', false, 0, 0],
-    ['an empty export with details', true, 0, 0],
-    ['an export of one entry', false, 1, 0],
-    ['an export of one entry with details', true, 1, 0],
-    ['an export of many pages', false, 9_000, 0],
-    ['an export of several row groups with details', true, 17_000, 0],
-    ['an export whose texts are larger than a page', true, 3, 100_000],
-  ])('%s', async (_title, withDetails, count, length) => {
+  it.each<[string, boolean, number, number]>(
+    depth.cases(
+      [
+        ['an empty export', false, 0, 0],
+        ['an empty export with details', true, 0, 0],
+        ['an export of one entry', false, 1, 0],
+        ['an export of one entry with details', true, 1, 0],
+        ['an export of many pages', false, 9_000, 0],
+        ['an export of several row groups with details', true, 17_000, 0],
+        ['an export whose texts are larger than a page', true, 3, 100_000],
+      ],
+      3,
+    ),
+  )('%s', async (_title, withDetails, count, length) => {
     const entries = Array.from({ length: count }, (_, i) => makeEntry(i + 1, length));
     const { columns, rows } = await read(encode(entries, withDetails));
     expect(columns).toEqual(withDetails ? [...COLUMNS, 'details'] : COLUMNS);

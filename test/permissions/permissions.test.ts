@@ -36,6 +36,7 @@ describe('a permission', () => {
       input_digest: null,
       preview_digest: null,
       external_id: null,
+      connection_id: null,
       series: null,
       granted_series: null,
       review: null,

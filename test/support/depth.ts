@@ -31,7 +31,7 @@ export const depth = {
    * All cases in a deep or exhaustive run; in a shallow one every n-th case, beginning with the
    * first.
    */
-  cases<T>(all: T[], every: number): T[] {
-    return current === 'shallow' ? all.filter((_, i) => i % every === 0) : all;
+  cases<T>(all: readonly T[], every: number): T[] {
+    return current === 'shallow' ? all.filter((_, i) => i % every === 0) : [...all];
   },
 };

@@ -199,25 +199,30 @@ it('a queue message that names a webhook of another account sends nothing', asyn
   expect(world.internet.received).toEqual([]);
 });
 
-it('a webhook gets the event of a completed export once, whichever database call fails', async () => {
-  for (const mode of ['before', 'after'] as const) {
-    for (let call = 1; call <= 6; call++) {
-      const database = new FaultyDatabase(env.DB);
-      const world = new World({ DB: database.binding });
-      const account = await world.account();
-      const webhook = await makeWebhook(account);
-      await startExport(account);
-      database.arm({ call, mode });
-      await world.work();
-      database.arm(null);
-      for (let i = 0; i < 3; i++) {
-        world.advance(MINUTE);
-        await world.sweep();
+it.runIf(depth.isDeep)(
+  'a webhook gets the event of a completed export once, whichever database call fails',
+  async () => {
+    for (const mode of ['before', 'after'] as const) {
+      for (let call = 1; call <= 6; call++) {
+        const database = new FaultyDatabase(env.DB);
+        const world = new World({ DB: database.binding });
+        const account = await world.account();
+        const webhook = await makeWebhook(account);
+        await startExport(account);
+        database.arm({ call, mode });
         await world.work();
-        await world.deliver();
+        database.arm(null);
+        for (let i = 0; i < 3; i++) {
+          world.advance(MINUTE);
+          await world.sweep();
+          await world.work();
+          await world.deliver();
+        }
+        const events = world.internet
+          .sentTo(webhook.host)
+          .map(({ body }) => JSON.parse(body).event);
+        expect([mode, call, events]).toEqual([mode, call, ['audit.export.completed']]);
       }
-      const events = world.internet.sentTo(webhook.host).map(({ body }) => JSON.parse(body).event);
-      expect([mode, call, events]).toEqual([mode, call, ['audit.export.completed']]);
     }
-  }
-});
+  },
+);

@@ -62,15 +62,23 @@ async function readPages(
   return pages;
 }
 
-it.each<[string, History]>([
-  ['a webhook whose deliveries wait for their first attempt', [['new', MANY]]],
-  ['a webhook whose deliveries wait for a retry', [['retried', MANY]]],
-  ['a webhook whose deliveries succeeded', [['succeeded', MANY]]],
-  ['a webhook whose deliveries failed', [['failed', MANY]]],
-  ['a webhook that was disabled', [['canceled', MANY]]],
-  ['a webhook that recovered', [...mixed(30), ['succeeded', MANY]]],
-  ['a webhook that failed recently', [...mixed(30), ['retried', MANY / 2], ['failed', MANY / 2]]],
-])(
+it.each<[string, History]>(
+  depth.cases(
+    [
+      ['a webhook whose deliveries wait for their first attempt', [['new', MANY]]],
+      ['a webhook whose deliveries wait for a retry', [['retried', MANY]]],
+      ['a webhook whose deliveries succeeded', [['succeeded', MANY]]],
+      ['a webhook whose deliveries failed', [['failed', MANY]]],
+      ['a webhook that was disabled', [['canceled', MANY]]],
+      ['a webhook that recovered', [...mixed(30), ['succeeded', MANY]]],
+      [
+        'a webhook that failed recently',
+        [...mixed(30), ['retried', MANY / 2], ['failed', MANY / 2]],
+      ],
+    ],
+    3,
+  ),
+)(
   'a page of the deliveries of %s reads few rows, however many deliveries there are',
   async (_, history) => {
     const { account, webhook } = await makeHistory(history);

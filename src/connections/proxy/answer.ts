@@ -32,6 +32,8 @@ const NOT_PASSED_ON = [
   'refresh',
   'content-security-policy',
 ];
+/** The encodings that the runtime decodes. */
+const DECODED = ['gzip', 'br'];
 const NOT_PASSED_ON_PREFIXES = ['access-control-', 'countersign-'];
 
 /**
@@ -58,9 +60,11 @@ export function proxyAnswer(
     if (!isDropped) headers.append(name, value);
   }
   translateAddresses(headers, response.url, { baseUrl, proxyBase });
-  // The runtime decodes the body, which then has another length.
-  if (headers.has('Content-Encoding')) headers.delete('Content-Length');
-  headers.delete('Content-Encoding');
+  // The runtime has decoded the body, which then has another length.
+  if (DECODED.includes((headers.get('Content-Encoding') ?? '').toLowerCase())) {
+    headers.delete('Content-Encoding');
+    headers.delete('Content-Length');
+  }
   headers.set('Content-Security-Policy', 'sandbox');
   headers.set('X-Content-Type-Options', 'nosniff');
   if (permission) headers.set('Countersign-Permission', permission);

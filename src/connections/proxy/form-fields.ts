@@ -36,11 +36,16 @@ export function formAsJson(fields: FormFields): Json {
   return { ...object };
 }
 
-/** The values of a field by its dotted name: `a.b` is the field `a[b]` of a form. */
+/**
+ * The values of a field by its dotted name: `a.b` is the field `a[b]` of a form. A field below it
+ * counts too, because some services read `a[]` or `a[b]` as `a`.
+ */
 export function valuesIn(fields: FormFields, dottedName: string): Json[] {
   const [first = '', ...rest] = dottedName.split('.');
   const name = first + rest.map((part) => `[${part}]`).join('');
-  return fields.filter(([each]) => each === name).map(([, value]) => readValue(value));
+  return fields
+    .filter(([each]) => each === name || each.startsWith(`${name}[`))
+    .map(([, value]) => readValue(value));
 }
 
 /** The value of a text in a form: a number if the text is its shortest decimal form. */

@@ -62,6 +62,8 @@ export async function parseCall(
   const search = query.length === 0 ? '' : `?${writeForm(query)}`;
   const url = new URL(baseUrl.replace(/\/$/, '') + path + search).href;
   const body = await parseBody(bytes, request.headers.get('Content-Type'));
+  if (body.bytes !== null && (method === 'GET' || method === 'HEAD'))
+    throw invalidRequest([{ path: 'body', message: `must be empty with ${method}` }]);
   const { headers, bound } = readHeaders(request, forwardHeaders, body);
   const whole = { method, url, headers: bound, body: body.json };
   const isWholeInput = jsonSize(whole) <= MAX_CONTENT_BYTES;

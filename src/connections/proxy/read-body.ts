@@ -165,15 +165,32 @@ async function parseMultipart(
       json.push({ name, filename: value.name, type: value.type, ...content });
     }
   }
-  const written = new Response(form);
   const fields: FormFields = texts;
   return {
-    contentType: written.headers.get('Content-Type'),
-    bytes: new Uint8Array(await written.arrayBuffer()),
+    ...(await writeParts(form)),
     boundContentType: 'multipart/form-data',
     json,
-    valuesOf: (dottedName) => valuesIn(fields, dottedName),
+    valuesOf: (dottedName) => [...valuesIn(fields, dottedName), ...filesNamed(parts, dottedName)],
   };
+}
+
+/** The files of a name: a rule that reads it finds it twice, or finds no text. */
+function filesNamed(parts: [string, string | File][], dottedName: string): Json[] {
+  const files = parts.filter(([name, value]) => name === dottedName && typeof value !== 'string');
+  return files.map(() => null);
+}
+
+async function writeParts(form: FormData): Promise<Pick<ReadBody, 'bytes' | 'contentType'>> {
+  try {
+    const written = new Response(form);
+    return {
+      contentType: written.headers.get('Content-Type'),
+      bytes: new Uint8Array(await written.arrayBuffer()),
+    };
+  } catch {
+    // Such as a name that ends in a backslash.
+    throw invalidBody('has a part whose name cannot be written');
+  }
 }
 
 async function readParts(

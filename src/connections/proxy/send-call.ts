@@ -14,6 +14,8 @@ const REDIRECTS_OF_THE_SAME = [307, 308];
 /** Client errors after which the act may have happened all the same. */
 const UNCERTAIN_CLIENT_ERRORS = [408, 409];
 const TOO_MANY_REQUESTS = 429;
+/** The shortest pause before a call is sent again, in milliseconds. */
+const MIN_PAUSE = SECOND;
 
 /** What came of sending a call, and what is known about the act. */
 export type Sent = { outcome: ActOutcome } & (
@@ -106,6 +108,8 @@ async function sendOnce(
 /** What is known about an act after the head of an answer. */
 function judge(response: Response): Sent {
   const { status } = response;
+  // No answer may have another status (RFC 9110 section 15).
+  if (status < 200 || status > 599) return lost(false, 0);
   const outcome = { status: statusOf(status), summary: `The other service answered ${status}.` };
   if (status !== 401) return { response, outcome };
   response.body?.cancel().catch(() => undefined);
@@ -145,8 +149,8 @@ function lost(isLate: boolean, timeout: number): Sent {
 function retryPause(response: Response, now: number): number | null {
   if (response.status !== TOO_MANY_REQUESTS) return null;
   const text = response.headers.get('Retry-After') ?? '';
-  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND;
+  if (/^\d{1,9}$/.test(text)) return Math.max(MIN_PAUSE, Number(text) * SECOND);
   const time = Date.parse(text);
   if (!text.endsWith(' GMT') || Number.isNaN(time)) return null;
-  return Math.max(0, time - now);
+  return Math.max(MIN_PAUSE, time - now);
 }

@@ -25,6 +25,12 @@ interface BindingProps {
 export function Binding({ row, permission, input, preview }: BindingProps) {
   return (
     <Section name="binding" title={titleOf(permission)} class="card part">
+      {row.connectionId !== null && (
+        <p>
+          Countersign sends this request itself through a connection, exactly as it stands here and
+          at most once. The agent does not hold the key.
+        </p>
+      )}
       <p class="hint">{limitsHint(permission, row.maxUses)}</p>
       <LimitsTables row={row} />
       <h3>Arguments</h3>

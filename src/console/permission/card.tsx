@@ -119,12 +119,15 @@ export async function sendCard(
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
   const title = permission.title ?? `${action} on ${resource}`;
+  const isSent = permission.connection_id !== null;
 
   return sendPage(c, {
     title,
     names,
     heading: [
-      permission.title !== null && <span class="says">Agent says: </span>,
+      permission.title !== null && (
+        <span class="says">{isSent ? 'To be sent: ' : 'Agent says: '}</span>
+      ),
       <Written text={title} />,
     ],
     status: refused?.refusal.status,
@@ -169,7 +172,7 @@ export async function sendCard(
               </blockquote>
             )}
             {preview && hasMoreThanTitle(preview) && (
-              <PreviewCard preview={preview} input={known} />
+              <PreviewCard preview={preview} input={known} isOfConnection={isSent} />
             )}
           </div>
           <div class="deciding">
@@ -192,7 +195,7 @@ export async function sendCard(
                 next={next || undefined}
               />
             )}
-            {permission.outcome && <OutcomeSection outcome={permission.outcome} />}
+            {permission.outcome && <OutcomeSection outcome={permission.outcome} isSent={isSent} />}
             {maySeePolicies && (
               <PolicyWeighing permission={permission} maxUses={row.maxUses} policies={policies} />
             )}

@@ -74,16 +74,21 @@ export function findLimitFaults(form: Form, scope: JsonObject): FieldError[] {
 
 /**
  * The limits: first those of the service, then those that the agent named, made from the scope's
- * own values. A number may be lowered, a list may lose members.
+ * own values. A number may be lowered, a list may lose members. Of what a connection sends, only the
+ * time to act can be shortened.
  */
 export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: Form | undefined }) {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
-  const fields = limitFields(scope);
+  const isSentByConnection = row.connectionId !== null;
+  const fields = isSentByConnection ? [] : limitFields(scope);
   return (
     <details data-key="edit" id="limits" open={useRefusal() !== undefined}>
-      <summary>Narrow the limits</summary>
+      <summary>{isSentByConnection ? 'Shorten the time to act' : 'Narrow the limits'}</summary>
       <div class="limits">
-        {row.inputDigest !== null && (
+        {isSentByConnection && (
+          <p class="hint">Nothing else can be narrowed: the request is sent as it is, once.</p>
+        )}
+        {row.inputDigest !== null && !isSentByConnection && (
           <p class="hint">
             The arguments stay as they are: if they exceed what you leave, the agent has to ask
             again.
@@ -98,15 +103,17 @@ export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: F
           value={typedText(typed, 'token_ttl', tokenTtl)}
           hint={`At most ${tokenTtl} (${duration(tokenTtl * SECOND)})`}
         />
-        <TextField
-          label="Times it may act"
-          name="max_uses"
-          type="number"
-          min={1}
-          max={maxUses}
-          value={typedText(typed, 'max_uses', maxUses)}
-          hint={`At most ${maxUses}`}
-        />
+        {!isSentByConnection && (
+          <TextField
+            label="Times it may act"
+            name="max_uses"
+            type="number"
+            min={1}
+            max={maxUses}
+            value={typedText(typed, 'max_uses', maxUses)}
+            hint={`At most ${maxUses}`}
+          />
+        )}
         {fields.length > 0 && (
           <fieldset class="named-limits">
             <legend>Limits that the agent named</legend>

@@ -22,20 +22,36 @@ export function OutcomeBadge({ status }: Pick<Outcome, 'status'>) {
   return <Badge {...BADGES[status]} />;
 }
 
-/** Shows what happened after the use, as the program says. */
-export function OutcomeSection({ outcome }: { outcome: Outcome }) {
+/** The same for what a connection sent. */
+const MEANINGS_OF_SENT: Record<OutcomeStatus, string> = {
+  ...MEANINGS,
+  awaited: 'Countersign has sent the request, and waits for the answer.',
+  succeeded: 'The other service answered that it was done.',
+  failed: 'The other service refused the request, or it was not sent.',
+};
+
+/**
+ * Shows what happened after the use, as the program says, or as Countersign saw if it sent the
+ * request itself.
+ */
+export function OutcomeSection({ outcome, isSent }: { outcome: Outcome; isSent: boolean }) {
   const { status, summary, reported_at, reported_by } = outcome;
+  const words = isSent ? 'In the words of Countersign' : 'In the program’s words';
   return (
     <Section name="outcome" title="What happened then">
-      <p class="hint">The program’s own word: nobody has checked it, and it is not in the log</p>
+      <p class="hint">
+        {isSent
+          ? 'What Countersign saw when it sent the request. It is not in the log'
+          : 'The program’s own word: nobody has checked it, and it is not in the log'}
+      </p>
       <p>
         <OutcomeBadge status={status} />
       </p>
-      <p>{MEANINGS[status]}</p>
+      <p>{(isSent ? MEANINGS_OF_SENT : MEANINGS)[status]}</p>
       {summary && (
         <blockquote>
-          <p class="hint">In the program’s words</p>
-          <WrittenText text={summary} label="In the program’s words" />
+          <p class="hint">{words}</p>
+          <WrittenText text={summary} label={words} />
         </blockquote>
       )}
       {reported_at && (

@@ -14,20 +14,26 @@ interface PreviewProps {
   preview: Preview;
   /** Undefined if the service does not have the arguments. */
   input: Json | undefined;
+  /** Whether a connection made the request, so that the texts are made by its rule. */
+  isOfConnection: boolean;
 }
 
 /**
- * The texts that the agent wrote for the person who decides, labelled as the agent's words, and
- * compared with the arguments that they restate.
+ * The texts for the person who decides, compared with the arguments that they restate. Those of an
+ * agent are labelled as the agent's words.
  */
-export function PreviewCard({ preview, input }: PreviewProps) {
+export function PreviewCard({ preview, input, isOfConnection }: PreviewProps) {
   const { summary, fields = [], blocks = [] } = preview;
   const isCompared = fields.some(({ of }) => of !== undefined);
   return (
     <section class="card" aria-labelledby="preview-title">
       <div class="bar">
-        <h2 id="preview-title">What the agent says it will do</h2>
-        <span class="badge neutral">Nobody checked it</span>
+        <h2 id="preview-title">
+          {isOfConnection ? 'What Countersign will send' : 'What the agent says it will do'}
+        </h2>
+        <span class="badge neutral">
+          {isOfConnection ? "By the connection's rule" : 'Nobody checked it'}
+        </span>
       </div>
       {summary && <WrittenText text={summary} label="Summary" />}
       {fields.length > 0 && (

@@ -271,7 +271,7 @@ describe('a member', () => {
         'audit:export',
         'webhooks:read',
       ],
-      ...['account:read', 'channels:read'],
+      ...['account:read', 'channels:read', 'connections:read'],
     ]);
     world.advance(59_999);
     expect((await me()).member.last_seen_at).toBe('2026-01-31T12:00:00.000Z');

@@ -22,6 +22,8 @@ const ROLES: Record<string, string[]> = {
   'tokens:use': ['owner', 'admin', 'developer'],
   'webhooks:read': ['owner', 'admin', 'developer', 'auditor'],
   'webhooks:write': ['owner', 'admin', 'developer'],
+  'connections:read': ['owner', 'admin', 'developer', 'auditor'],
+  'connections:write': ['owner', 'admin'],
   'channels:read': ['owner', 'admin', 'developer', 'auditor'],
   'channels:write': ['owner', 'admin'],
 };

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fillWithDenials } from '../../support/bulk-log';
+import { depth } from '../../support/depth';
 import { FaultyDatabase } from '../../support/faults';
 import { findRemains, isMoving, orderHeldMove, orderMove, settleMoves } from '../../support/moves';
 import { sealLogs } from '../../support/seal';
@@ -83,7 +84,7 @@ it('counts that run at the same time count each entry once', async () => {
   await check();
 });
 
-it.each(['before', 'after'] as const)(
+it.each(depth.cases(['before', 'after'] as const, 2))(
   'a count that is cut off %s its transaction counts each entry once',
   async (mode) => {
     const { world, check } = await makeScene();
@@ -236,7 +237,7 @@ describe('an account that moves', () => {
     await check();
   });
 
-  it.each([0, 12, 2_000])(
+  it.each(depth.cases([0, 12, 2_000], 3))(
     'with %i positions counted keeps its figures on the new shard',
     async (counted) => {
       // The new shard has agents of its own, which have other numbers than on the old one.

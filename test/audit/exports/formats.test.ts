@@ -65,7 +65,7 @@ function guarded(row: Json): Json {
 }
 
 describe.each(FORMATS)('an export in the format %s', (format) => {
-  it.each([true, false])(
+  it.each(depth.cases([true, false], 3))(
     'has every value as the API returns it (include_details: %s)',
     async (include_details) => {
       const account = await makeOddLog();

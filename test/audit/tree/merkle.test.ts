@@ -126,7 +126,7 @@ it('a proof in a tree with three levels of tiles reads at most six tiles', async
   }
 });
 
-it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])(
+it.each(depth.cases([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1], 2))(
   'a proof in a tree of %d entries reads at most eight tiles',
   async (size) => {
     const count = async (ranges: { start: number; end: number }[]) => {

@@ -438,7 +438,7 @@ describe('sealing', () => {
     expect(outage.calls).toBe(0);
   });
 
-  it.each(MODES)(
+  it.each(depth.cases(MODES, 4))(
     'makes the same tree after any of its calls fails (%s)',
     async (mode) => {
       const outage = new Outage();

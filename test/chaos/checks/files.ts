@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import type { Downloaded } from '../downloads.ts';
 import type { Findings } from '../findings.ts';
-import { markOfResource } from '../load/permissions.ts';
+import { markOfRequest } from '../load/permissions.ts';
 import type { Memory, ShownEntry } from '../memory.ts';
 import type { Stored, StoredAccount } from '../stored.ts';
 import { checkReport, missingTools } from './reports.ts';
@@ -119,7 +119,7 @@ function checkSnapshot(
 ) {
   for (const { sequence, event, details } of entries) {
     if (event !== 'request') continue;
-    const step = memory.steps.get(markOfResource(details.resource));
+    const step = memory.steps.get(markOfRequest(details));
     const isBefore = step?.certainty === 'done' && step.answeredAt < file.sentAt;
     findings.check(
       !isBefore || sequence <= snapshot,

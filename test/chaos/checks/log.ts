@@ -1,5 +1,5 @@
 import type { Findings } from '../findings.ts';
-import { markOfResource } from '../load/permissions.ts';
+import { markOfRequest } from '../load/permissions.ts';
 import type { Memory, Step } from '../memory.ts';
 import type { StoredAccount, StoredEntry } from '../stored.ts';
 
@@ -100,8 +100,8 @@ function checkSteps(findings: Findings, memory: Memory, account: StoredAccount):
 }
 
 /**
- * Checks that exactly the requests that were answered with a policy's decision have that decision
- * in the log.
+ * Checks that exactly the requests that were answered with the decision of a policy or a series have
+ * that decision in the log.
  */
 function checkDecisions(
   findings: Findings,
@@ -112,7 +112,9 @@ function checkDecisions(
   const decided = new Map(
     account.entries
       .filter(
-        ({ event, details }) => ['approve', 'deny'].includes(event) && details.policy_id !== null,
+        ({ event, details }) =>
+          ['approve', 'deny'].includes(event) &&
+          (details.policy_id !== null || details.decided_via === 'series'),
       )
       .map((entry) => [entry.permission, entry]),
   );
@@ -185,8 +187,9 @@ function isPast(memory: Memory, step: Step): boolean {
  * The mark of the step that led to an entry; null for uses and for what the service did by itself.
  */
 function markOf({ event, details }: StoredEntry): string | null {
-  if (event === 'request') return markOfResource(details.resource);
+  if (event === 'request') return markOfRequest(details);
   if (event === 'revoke') return String(details.decision_reason);
+  if (details.decided_via === 'series') return null;
   if ((event === 'approve' || event === 'deny') && details.policy_id === null)
     return String(details.decision_reason);
   return null;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Findings } from '../findings.ts';
-import { markOfResource } from '../load/permissions.ts';
+import { markOfRequest } from '../load/permissions.ts';
 import type { KnownWebhook, Memory, ShownEntry } from '../memory.ts';
 import type { Mailbox, Receiver } from '../receiver.ts';
 import type { StoredAccount } from '../stored.ts';
@@ -41,8 +41,7 @@ export function checkWebhooks(
         isDue || webhook.silences.length > 0 || !mailbox.told.has(id),
         () => `got entry ${sequence}, which came before it`,
       );
-      const step =
-        event === 'request' ? memory.steps.get(markOfResource(details.resource)) : undefined;
+      const step = event === 'request' ? memory.steps.get(markOfRequest(details)) : undefined;
       hold(
         isDue || !step || step.sentAt <= webhook.madeAt,
         () => `starts after entry ${sequence}, which came later than the webhook`,

@@ -1,7 +1,8 @@
 import { certaintyOf } from '../client.ts';
-import type { KnownPermission, Step } from '../memory.ts';
+import type { KnownAgent, KnownPermission, KnownSeries, Step } from '../memory.ts';
 import type { Actor } from './actor.ts';
 import { SUMMED, TENTHS } from './budgets.ts';
+import { markOfAct, termsOf } from './series-terms.ts';
 
 const ACTIONS = ['mail.send', 'mail.send', 'money.move', 'auto.approve', 'auto.deny'];
 /** Actions choose among this many of the newest permissions. */
@@ -22,25 +23,19 @@ function resourceOf(mark: string): string {
   return `box:${mark}${AWKWARD}`;
 }
 
-/** The mark in a resource. */
-export function markOfResource(resource: unknown): string {
-  return String(resource).replace('box:', '').replace(AWKWARD, '');
+/** The mark of a request, which a request of a series has in its scope. */
+export function markOfRequest({ resource, scope }: Record<string, unknown>): string {
+  const mark = markOfAct(scope);
+  return mark ?? String(resource).replace('box:', '').replace(AWKWARD, '');
 }
 
 /** Has an agent request a permission. */
-export async function request({ memory, random }: Actor): Promise<void> {
+export async function request(actor: Actor): Promise<void> {
+  const { memory, random } = actor;
   const agents = memory.agents.filter(({ alive }) => alive === 'yes');
   if (agents.length === 0) return;
   const agent = random.pick(agents);
   const mark = memory.newMark();
-  const step: Step = {
-    event: 'request',
-    agent,
-    certainty: 'lost',
-    sentAt: Date.now(),
-    answeredAt: 0,
-  };
-  memory.steps.set(mark, step);
   const reportsOutcome = random.chance(0.5);
   const body = {
     action: random.pick(ACTIONS),
@@ -51,6 +46,27 @@ export async function request({ memory, random }: Actor): Promise<void> {
     ...(reportsOutcome ? { reports_outcome: true } : { max_uses: 1 + random.below(4) }),
     ...(random.chance(0.5) && { input: { mark }, preview: { title: mark }, external_id: mark }),
   };
+  await sendRequest(actor, { agent, mark, body, series: null });
+}
+
+/** Sends a request, and remembers it and what was answered. */
+export async function sendRequest(
+  { memory, random }: Actor,
+  {
+    agent,
+    mark,
+    body,
+    series,
+  }: { agent: KnownAgent; mark: string; body: object; series: KnownSeries | null },
+): Promise<void> {
+  const step: Step = {
+    event: 'request',
+    agent,
+    certainty: 'lost',
+    sentAt: Date.now(),
+    answeredAt: 0,
+  };
+  memory.steps.set(mark, step);
   const { client } = agent;
   const outcome = random.chance(0.4)
     ? await client.insist<Answered>('POST', '/v1/permissions', body, random.chance(0.2))
@@ -65,7 +81,8 @@ export async function request({ memory, random }: Actor): Promise<void> {
     agent,
     status,
     digest,
-    reportsOutcome,
+    reportsOutcome: 'reports_outcome' in body,
+    series,
     user: null,
     reports: [],
     ...(token?.value && { token: token.value }),
@@ -101,12 +118,18 @@ async function decideAs(
   };
   memory.steps.set(mark, step);
   const path = `/v1/permissions/${permission.id}/${event}`;
-  const body = { reason: mark };
+  const series =
+    event === 'approve' && memory.giver && random.chance(0.8) ? permission.series : null;
+  const terms = series && termsOf(series);
+  const body = { reason: mark, ...(terms && { series: terms }) };
+  const client = series ? (memory.giver ?? memory.user) : memory.user;
+  if (series) series.given = 'lost';
   const outcome = random.chance(0.4)
-    ? await memory.user.insist('POST', path, body)
-    : await memory.user.ask('POST', path, body);
+    ? await client.insist('POST', path, body)
+    : await client.ask('POST', path, body);
   step.certainty = certaintyOf(outcome);
   step.answeredAt = Date.now();
+  if (series) series.given = step.certainty;
   if (step.certainty === 'done') permission.status = event === 'approve' ? 'approved' : 'denied';
   // The request may have expired: no further decision is tried.
   if (step.certainty === 'refused' && permission.status === 'pending')

@@ -210,7 +210,7 @@ const FOR_VICTIM = [
 ];
 
 describe.each(Object.entries(EVENTS))('while many people approve and %s', (name, happens) => {
-  it.each(depth.cases(APPROVALS, 2))(
+  it.each(depth.cases(APPROVALS, 4))(
     'the votes, the log and the token agree (%d approvals)',
     async (approvals) => {
       for (let turn = 0; turn < depth.runs(1, 3); turn++) {

@@ -477,6 +477,12 @@ const AUDIT: Line[] = [
   line('GET /v1/audit/:id', (a) => ({ path: `/v1/audit/${a.entry}` })),
   line('GET /v1/audit/:id/proof', (a) => ({ path: `/v1/audit/${a.entry}/proof` })),
   line('GET /v1/audit/checkpoint', () => ({ path: '/v1/audit/checkpoint' })),
+  line(
+    'GET /v1/audit/checkpoint',
+    // It reads the row of the log as with a cosigned head; the head itself is in the bucket.
+    () => ({ path: '/v1/audit/checkpoint?witnessed=true', status: 404 }),
+    'witnessed',
+  ),
   line('GET /v1/audit/consistency', () => ({ path: '/v1/audit/consistency?from=0&to=1' })),
   line('GET /v1/audit/export', () => ({ path: '/v1/audit/export' })),
   line('POST /v1/audit/export', (a) => ({ path: '/v1/audit/export', body: exportOf(a.today) })),

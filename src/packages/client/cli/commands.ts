@@ -89,6 +89,26 @@ export const COMMANDS: Record<string, CommandEntry> = {
     'Put an MCP server behind Countersign',
     async () => (await import('./mcp/wrap.ts')).wrap,
   ],
+  'hook claude-code': [
+    'Answer a hook event of Claude Code',
+    async () => (await import('./hook/hook.ts')).makeHook('claude-code'),
+  ],
+  'hook codex': [
+    'Answer a hook event of Codex',
+    async () => (await import('./hook/hook.ts')).makeHook('codex'),
+  ],
+  'hook cursor': [
+    'Answer a hook event of Cursor',
+    async () => (await import('./hook/hook.ts')).makeHook('cursor'),
+  ],
+  'hook install': [
+    'Put a coding agent behind Countersign',
+    async () => (await import('./hook/install.ts')).install,
+  ],
+  'hook uninstall': [
+    'Take the hook out of a coding agent',
+    async () => (await import('./hook/uninstall.ts')).uninstall,
+  ],
   api: ['Send any call of the API', async () => (await import('./api.ts')).api],
   completion: [
     'Print the completion script of a shell',
@@ -104,4 +124,5 @@ export const GROUPS: Record<string, string> = {
   connections: 'Connections: list, show, create, test, delete',
   audit: 'The audit log: list, tail, export, verify',
   mcp: 'The Model Context Protocol: wrap',
+  hook: 'Coding agents: claude-code, codex, cursor, install, uninstall',
 };

@@ -66,7 +66,9 @@ export function formatPermission(permission: Permission, options: CardOptions): 
   }
   const told = agentWords(permission);
   if (told.length > 0) {
-    lines.push('', style.bold('In the words of the agent'));
+    const isSent = permission.connection_id !== null;
+    const title = isSent ? 'What Countersign will send' : 'In the words of the agent';
+    lines.push('', style.bold(title));
     lines.push(...quote(told, width));
   }
   return lines;

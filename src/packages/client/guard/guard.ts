@@ -117,7 +117,7 @@ export function guard<Input, Output>(
 ): Guarded<Input, Output> {
   checkOptions(options, GUARD_OPTIONS, 'guard()');
   checkValues(options);
-  const { mode = 'wait', fits, summary, onShadow } = options;
+  const { mode = 'wait', summary, onShadow } = options;
   return async (input, call = {}) => {
     checkOptions(call, CALL_OPTIONS, 'A guarded call');
     const { externalId, signal } = call;
@@ -126,16 +126,37 @@ export function guard<Input, Output>(
       await onShadow?.(act.request);
       return fn(JSON.parse(act.canonical), act.request.scope);
     }
-    const askMode = mode === 'suspend' ? ask : askAndWait;
-    const permission = await askMode(client, act, options, signal);
-    if (permission.status === 'pending') throw makePendingError(act, permission);
-    const approval = await checkApproval(act, permission, fits);
-    signal?.throwIfAborted();
-    const granted = await takeUse(client, act, approval);
-    const request = { permissionId: permission.id, externalId: act.externalId };
+    const { permissionId, granted } = await obtainUse(client, act, options, signal);
+    const request = { permissionId, externalId: act.externalId };
     const run = () => fn(JSON.parse(act.canonical), granted, request);
-    return runAndReport(client, permission.id, run, summary);
+    return runAndReport(client, permissionId, run, summary);
   };
+}
+
+/** An approval whose one use is taken: its act may run now, once. */
+export interface TakenUse {
+  permissionId: string;
+  granted: Limits;
+}
+
+/**
+ * Asks for an act, waits for the decision unless in suspend mode, and takes the use. Whoever runs
+ * the act reports its outcome.
+ * @throws GuardError when the act may not run
+ */
+export async function obtainUse<Input>(
+  client: GuardClient,
+  act: Act,
+  options: GuardOptions<Input>,
+  signal: AbortSignal | undefined,
+): Promise<TakenUse> {
+  const askMode = options.mode === 'suspend' ? ask : askAndWait;
+  const permission = await askMode(client, act, options, signal);
+  if (permission.status === 'pending') throw makePendingError(act, permission);
+  const approval = await checkApproval(act, permission, options.fits);
+  signal?.throwIfAborted();
+  const granted = await takeUse(client, act, approval);
+  return { permissionId: permission.id, granted };
 }
 
 /** @throws TypeError for a value of an option that is none of those it can have */

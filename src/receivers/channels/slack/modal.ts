@@ -82,7 +82,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
     ...sections(asked.join('\n')),
     ...reasonBlocks(permission.reason),
     actions(linkButton(cardUrl)),
-    ...previewBlocks(modal.preview),
+    ...previewBlocks(modal.preview, permission.connection_id !== null),
     ...inputBlocks(modal.input),
     ...limitBlocks(permission, proposal),
     input(REASON, 'Reason', {
@@ -124,7 +124,7 @@ function reasonBlocks(reason: string | null): Block[] {
   return sections(withScriptsMark(`Why it asks: ${inLines(reason)}`));
 }
 
-function previewBlocks(preview: Preview | null): Block[] {
+function previewBlocks(preview: Preview | null, isOfConnection: boolean): Block[] {
   // The lines about the request have the title.
   const { summary = '', fields = [], blocks = [] } = preview ?? {};
   const fieldLines = fields.map(({ label, value }) =>
@@ -135,8 +135,12 @@ function previewBlocks(preview: Preview | null): Block[] {
   const shownBlocks = shown.flatMap((text) => sections(inLines(text)));
   if (shownBlocks.length === 0) return [];
   return [
-    header('What the agent says it will do'),
-    context('In the words of the agent. Nobody checked it.'),
+    ...(isOfConnection
+      ? [header('What Countersign will send'), context("By the connection's rule.")]
+      : [
+          header('What the agent says it will do'),
+          context('In the words of the agent. Nobody checked it.'),
+        ]),
     ...shownBlocks,
   ];
 }
@@ -159,14 +163,17 @@ function limitBlocks(
   permission: Permission,
   { scope, token_ttl, max_uses }: RequestedLimits,
 ): Block[] {
+  const ttl = input(TOKEN_TTL, 'Time to act, in seconds', {
+    hint: `At most ${token_ttl} (${duration(token_ttl * SECOND)})`,
+    element: wholeNumberInput(token_ttl, MIN_TOKEN_TTL),
+  });
+  // A connection sends its request as it is, once.
+  if (permission.connection_id !== null) return [header('Limits'), ttl];
   const fields = limitFields(scope);
   const blocks: Block[] = [header('Limits')];
   if (permission.input_digest !== null) blocks.push(context(ARGUMENTS_STAY));
   blocks.push(
-    input(TOKEN_TTL, 'Time to act, in seconds', {
-      hint: `At most ${token_ttl} (${duration(token_ttl * SECOND)})`,
-      element: wholeNumberInput(token_ttl, MIN_TOKEN_TTL),
-    }),
+    ttl,
     input(MAX_USES, 'Times it may act', {
       hint: `At most ${max_uses}`,
       element: wholeNumberInput(max_uses, 1),

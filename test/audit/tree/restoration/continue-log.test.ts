@@ -318,7 +318,7 @@ describe('a restoration request', () => {
   });
 });
 
-it.each(MODES)(
+it.each(depth.cases(MODES, 4))(
   'a restoration request can be repeated after any of its calls fails (%s), and the log is refused until it is complete',
   async (mode) => {
     // Too few entries to fill a tile, so only the heads show that the log is inconsistent.

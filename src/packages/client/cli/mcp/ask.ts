@@ -1,6 +1,5 @@
 import type { Countersign } from '../../countersign.ts';
 import { describeAct } from '../../guard/act.ts';
-import { AlreadyUsed, PermissionExpired, PermissionLapsed } from '../../guard/errors.ts';
 import type { GuardOptions } from '../../guard/guard.ts';
 import type { JsonObject } from '../../json.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
@@ -8,7 +7,7 @@ import type { ToolCall } from './message.ts';
 import type { RequestNames } from './request-names.ts';
 
 /** The most bytes of arguments that the service shows to people. */
-const MAX_SHOWN_BYTES = 16 * 1024;
+export const MAX_SHOWN_BYTES = 16 * 1024;
 
 /** The arguments are too long to be shown to people. */
 export class InputTooLarge extends Error {}
@@ -35,16 +34,11 @@ export async function askFor(
   run: (input: JsonObject) => Promise<void>,
 ): Promise<void> {
   const { client, names, signal } = asking;
-  let hasWaited: boolean;
   const options: GuardOptions<ToolArguments> = {
     preview: () => ({ title: `Call the tool ${call.tool}` }),
     ...asking.options,
     // A call that was cancelled, or that took too long, is found again by the next one.
     abandoned: 'keep',
-    onPending: ({ url }) => {
-      hasWaited = true;
-      asking.onPending(url);
-    },
   };
   const act = await describeAct(call.arguments, options, '');
   const size = new TextEncoder().encode(act.canonical).length;
@@ -54,18 +48,12 @@ export async function askFor(
     );
   }
   const name = await names.nameOf(call.tool, act);
-  const guarded = client.guard(run, options);
-  for (;;) {
-    const externalId = await names.find(name, signal);
-    hasWaited = false;
-    try {
-      return await guarded(call.arguments, { externalId, signal });
-    } catch (error) {
-      const isOver = error instanceof PermissionExpired || error instanceof PermissionLapsed;
-      if (isOver || error instanceof AlreadyUsed) names.spend(name, externalId);
-      // This call has not been answered by that request, so it makes one of its own.
-      if (error instanceof AlreadyUsed || (isOver && !hasWaited)) continue;
-      throw error;
-    }
-  }
+  await names.call(name, signal, (externalId, noteWait) => {
+    const onPending = ({ url }: { url: string }) => {
+      noteWait();
+      asking.onPending(url);
+    };
+    const guarded = client.guard(run, { ...options, onPending });
+    return guarded(call.arguments, { externalId, signal });
+  });
 }

@@ -82,7 +82,7 @@ export class Gate {
   constructor(options: GateOptions) {
     this.#options = options;
     this.#clock = options.clock ?? options.client.clock;
-    this.#names = new RequestNames(options.client, options.server);
+    this.#names = new RequestNames(options.client, { prefix: 'mcp', context: options.server });
   }
 
   /** Takes a line from the client. */

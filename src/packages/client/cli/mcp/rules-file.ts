@@ -3,7 +3,7 @@ import { messageOf } from '../../errors.ts';
 import { findJsonLoss } from '../../exact-json.ts';
 import { isObject, type JsonObject, ownValue } from '../../json.ts';
 import { present } from '../../present.ts';
-import type { AskRule, Rule } from '../../rules/rules.ts';
+import type { AskRule, Rule, Rules } from '../../rules/rules.ts';
 import { foldName, MAX_NAME } from './message.ts';
 import { fillScope, fillText, namesIn } from './template.ts';
 import { McpToolRules } from './tool-rules.ts';
@@ -105,6 +105,14 @@ const DEFAULT_TOKEN_TTL = 3600;
  * @throws RulesError that names the field which is wrong or unknown
  */
 export function parseRules(text: string): McpToolRules {
+  return new McpToolRules(readRulesFile(text));
+}
+
+/**
+ * Reads the content of a rules file.
+ * @throws RulesError that names the field which is wrong or unknown
+ */
+export function readRulesFile(text: string): Rules {
   let file: unknown;
   try {
     file = JSON.parse(text);
@@ -117,12 +125,12 @@ export function parseRules(text: string): McpToolRules {
   const fields = readFields(file, FILE_FIELDS, '');
   const { default: fallback = 'ask', tools = {}, token_ttl = DEFAULT_TOKEN_TTL } = fields;
   const rules = Object.entries(tools).map(([tool, rule]) => [tool, readRule(rule, tool)]);
-  return new McpToolRules({
+  return {
     tools: { '*': fallback, ...Object.fromEntries(rules) },
     wait: (readSeconds(fields.wait) ?? DEFAULT_WAIT) * 1000,
     tokenTtl: token_ttl,
     ...present({ expiresIn: fields.expires_in }),
-  });
+  };
 }
 
 function readRule(rule: unknown, tool: string): Rule {

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import {
+  approveAll,
+  callUpstream,
+  codeOf,
+  eventsOf,
+  makeConnectionScene,
+  receivedBy,
+  UPSTREAM,
+} from '../support/connection-calls';
+import { type Json, ORIGIN, type TestAgent } from '../support/world';
+
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
+
+/** Makes a call with a body as it is. */
+function callRaw(agent: TestAgent, connection: Json, raw: BodyInit, headers: Json = FORM) {
+  return agent.account.world.call('POST', `/v1/connections/${connection.id}/proxy/payouts`, {
+    token: agent.key,
+    raw,
+    headers,
+  });
+}
+
+async function open() {
+  const scene = await makeConnectionScene();
+  await approveAll(scene.account);
+  return scene;
+}
+
+describe('a call', () => {
+  it.each([
+    '/a//b',
+    '/a%5cb',
+    '/a%2f..%2fb',
+    '/a/%252e%252e/b',
+    '/a%00b',
+    '/a%0Ab',
+    '/a%zz',
+    '/x?a=%ff',
+  ])('is refused with the path %j', async (path) => {
+    const { world, account, agent, connection } = await open();
+    for (const method of ['GET', 'POST']) {
+      const refused = await callUpstream(agent, connection, { method, path });
+      expect(codeOf(refused)).toEqual([400, 'invalid_request']);
+    }
+    expect([receivedBy(world), await eventsOf(account)]).toEqual([[], []]);
+  });
+
+  it.each<[string, string, Json, number]>([
+    ['a name twice', '{"amount":1,"amount":2}', { 'Content-Type': 'application/json' }, 400],
+    [
+      'a rounded number',
+      '{"amount":1.00000000000000001}',
+      { 'Content-Type': 'application/json' },
+      400,
+    ],
+    ['no JSON', '{', { 'Content-Type': 'application/json' }, 400],
+    ['a field twice', 'amount=1&amount=2', FORM, 400],
+    ['a field and a list of its name', 'amount=1&amount[]=2', FORM, 400],
+    [
+      'another character set',
+      'amount=1',
+      { 'Content-Type': `${FORM['Content-Type']}; charset=latin1` },
+      415,
+    ],
+    ['an encoded body', 'amount=1', { ...FORM, 'Content-Encoding': 'gzip' }, 415],
+    ['more than 1 MiB', 'a'.repeat(1024 * 1024 + 1), FORM, 413],
+  ])('is refused with %s', async (_, raw, headers, status) => {
+    const { world, account, agent, connection } = await open();
+    expect((await callRaw(agent, connection, raw, headers)).status).toBe(status);
+    expect([receivedBy(world), await eventsOf(account)]).toEqual([[], []]);
+  });
+
+  it('is sent as it was parsed, with the fields that rules read', async () => {
+    const { world, agent, connection } = await open();
+    const raw = 'amount=12.5&card%5Bname%5D=Ada+L&x=%C3%A9';
+    const answer = await callRaw(agent, connection, raw);
+    expect(answer.status).toBe(200);
+    const [sent] = world.internet.sentTo(UPSTREAM);
+    expect(sent?.body).toBe(raw);
+    const id = answer.headers.get('Countersign-Permission');
+    const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}`);
+    expect(body.scope).toEqual({ amount: 12.5 });
+    expect(body.input.body).toEqual({ amount: '12.5', 'card[name]': 'Ada L', x: 'é' });
+  });
+
+  it('sends the parts of a form, whose files stand in the input by their digest', async () => {
+    const { agent, connection } = await open();
+    const form = new FormData();
+    form.append('amount', '3');
+    form.append('file', new File(['content'], 'a.txt', { type: 'text/plain' }));
+    const answer = await callRaw(agent, connection, form, {});
+    const id = answer.headers.get('Countersign-Permission');
+    const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}`);
+    expect(body.scope).toEqual({ amount: 3 });
+    expect(body.input.headers['content-type']).toBe('multipart/form-data');
+    expect(body.input.body).toEqual([
+      { name: 'amount', value: '3' },
+      {
+        name: 'file',
+        filename: 'a.txt',
+        type: 'text/plain',
+        size: 7,
+        digest: 'sha-256:7XACtDnprIRfIjV9giusFERzD722AW0-yUMil7nsn3M',
+      },
+    ]);
+  });
+});
+
+describe('an answer', () => {
+  it('leads only to the proxy, and rules over nothing', async () => {
+    const { world, agent, connection } = await open();
+    world.internet.on(UPSTREAM, () => {
+      const headers = new Headers({
+        Location: '/v1/payouts/2',
+        Link: `<https://${UPSTREAM}/v1/payouts?page=2>; rel="next", <https://evil.example/>; rel="last"`,
+        'Set-Cookie': 'a=b',
+        'Access-Control-Allow-Origin': '*',
+        'Countersign-Permission': 'perm_forged',
+        'X-Kept': 'yes',
+      });
+      return new Response('{}', { status: 201, headers });
+    });
+    const { headers } = await callUpstream(agent, connection);
+    const base = `${ORIGIN}/v1/connections/${connection.id}/proxy`;
+    expect(headers.get('Location')).toBe(`${base}/payouts/2`);
+    expect(headers.get('Link')).toBe(`<${base}/payouts?page=2>; rel="next"`);
+    for (const name of ['Set-Cookie', 'Access-Control-Allow-Origin'])
+      expect(headers.get(name)).toBeNull();
+    expect(headers.get('Countersign-Permission')).not.toBe('perm_forged');
+    expect(headers.get('X-Kept')).toBe('yes');
+    expect(headers.get('Content-Security-Policy')).toBe('sandbox');
+  });
+
+  it('429 is tried again after its Retry-After, and only while the call may be sent', async () => {
+    const { world, account, agent, connection } = await open();
+    let calls = 0;
+    world.internet.on(UPSTREAM, () => {
+      calls += 1;
+      if (calls > 2) return Response.json({});
+      return new Response(null, { status: 429, headers: { 'Retry-After': '0' } });
+    });
+    expect((await callUpstream(agent, connection)).status).toBe(200);
+    expect([calls, world.pauses]).toEqual([3, [1_000, 1_000]]);
+    calls = 0;
+    world.whileAsleep = async () => {
+      world.whileAsleep = async () => undefined;
+      await account.must(200, 'POST', '/v1/me/stop', { reason: 'Test' });
+    };
+    const stopped = await callUpstream(agent, connection, { body: { amount: 7 } });
+    expect([codeOf(stopped), calls]).toEqual([[403, 'account_stopped'], 1]);
+  });
+
+  it('401 is a fault of the connection, and an error is told in the form of SDKs', async () => {
+    const { world, agent, connection } = await open();
+    world.internet.on(UPSTREAM, () => new Response('secret words', { status: 401 }));
+    const refused = await callUpstream(agent, connection);
+    expect(codeOf(refused)).toEqual([502, 'connection_unauthorized']);
+    expect(refused.body.error).toMatchObject({ code: 'connection_unauthorized' });
+    for (const name of ['X-Should-Retry', 'Stripe-Should-Retry'])
+      expect(refused.headers.get(name)).toBe('false');
+    expect(refused.text).not.toContain('secret words');
+  });
+});
