@@ -9,6 +9,8 @@ import { findPathPatternFault } from './path-pattern';
 import { fieldOfReference, findTitleFault } from './template';
 
 export const MAX_RULES = 100;
+/** The methods that a rule can name. */
+export const RULE_METHODS = CONNECTION_METHODS;
 const MAX_RULES_BYTES = 64 * 1024;
 const MAX_PATHS = 50;
 const MAX_PATH_LENGTH = 512;

@@ -213,7 +213,9 @@ async function sendFormPage(
           <RuleFields rules={values.rules} action={action} />
           <details open={isAdvancedRefused(refusal)}>
             <summary>Times and headers</summary>
-            <AdvancedFields values={values} />
+            <div class="asking-body">
+              <AdvancedFields values={values} />
+            </div>
           </details>
           <Submit label={connection ? 'Save the changes' : 'Create the connection'} cancel={path} />
         </Form>

@@ -205,7 +205,7 @@ function Calls({ calls }: { calls: readonly Permission[] }) {
         <RequestRow
           request={call}
           agent={<Named id={call.agent_id} />}
-          badge={call.outcome ? <OutcomeBadge status={call.outcome.status} /> : undefined}
+          badge={call.outcome ? <OutcomeBadge status={call.outcome.status} isSent /> : undefined}
         >
           <Time at={call.created_at} />
         </RequestRow>
@@ -220,7 +220,7 @@ function Reads({ reads: { data } }: { reads: ConnectionReads }) {
     <Table caption="Calls without asking" columns={['Day (UTC)', 'Agent', 'Calls']}>
       {data.map(({ date, agent_id, count }) => (
         <tr>
-          <td>{date}</td>
+          <td class="number">{date}</td>
           <td>
             <Named id={agent_id} isShort />
           </td>

@@ -1,5 +1,4 @@
-import { MAX_RULES } from '../../connections/rules/rule';
-import { CONNECTION_METHODS } from '../../db/schema';
+import { MAX_RULES, RULE_METHODS } from '../../connections/rules/rule';
 import {
   CheckBox,
   FieldGroup,
@@ -60,7 +59,7 @@ function Rule({ rule, at, count, action }: RuleProps) {
         path={`${path}.methods`}
         class="methods"
       >
-        {CONNECTION_METHODS.map((method) => (
+        {RULE_METHODS.map((method) => (
           <CheckBox
             name={`methods-${at}`}
             value={method}
@@ -112,72 +111,74 @@ function Asking({ rule, at }: Pick<RuleProps, 'rule' | 'at'>) {
   return (
     <details class="asking-fields" open={isRefused || isFilled || rule.isWhole}>
       <summary>How it asks</summary>
-      <TextField
-        label="Title (optional)"
-        name={`title-${at}`}
-        path={`${path}.title`}
-        value={rule.title}
-        maxlength={500}
-        placeholder="Refund {amount} of {payment_intent}"
-        hint="What people read first. {amount} stands for the field amount of the call."
-      />
-      <TextArea
-        label="Limits (optional)"
-        name={`scope-${at}`}
-        path={`${path}.scope`}
-        value={rule.scope}
-        rows={Math.max(2, rule.scope.split('\n').length)}
-        spellcheck={false}
-        hint="One a line, such as amount = {amount}. Policies and people see them."
-      />
-      <div class="fields">
+      <div class="asking-body">
         <TextField
-          label="Action (optional)"
-          name={`action-${at}`}
-          path={`${path}.action`}
-          value={rule.action}
-          maxlength={128}
-          placeholder="stripe.refund"
+          label="Title (optional)"
+          name={`title-${at}`}
+          path={`${path}.title`}
+          value={rule.title}
+          maxlength={500}
+          placeholder="Refund {amount} of {payment_intent}"
+          hint="What people read first. {amount} stands for the field amount of the call."
         />
-        <TextField
-          label="Resource (optional)"
-          name={`resource-${at}`}
-          path={`${path}.resource`}
-          value={rule.resource}
-          maxlength={512}
-          placeholder="payments:stripe"
+        <TextArea
+          label="Limits (optional)"
+          name={`scope-${at}`}
+          path={`${path}.scope`}
+          value={rule.scope}
+          rows={Math.max(2, rule.scope.split('\n').length)}
+          spellcheck={false}
+          hint="One a line, such as amount = {amount}. Policies and people see them."
         />
-      </div>
-      <FieldGroup legend="Offer a run of like calls (optional)" path={`${path}.series`}>
         <div class="fields">
           <TextField
-            label="Calls"
-            name={`series_requests-${at}`}
-            path={`${path}.series.requests`}
-            value={rule.seriesRequests}
-            placeholder="20"
+            label="Action (optional)"
+            name={`action-${at}`}
+            path={`${path}.action`}
+            value={rule.action}
+            maxlength={128}
+            placeholder="stripe.refund"
           />
           <TextField
-            label="Within minutes"
-            name={`series_minutes-${at}`}
-            path={`${path}.series.expires_in`}
-            value={rule.seriesMinutes}
-            placeholder="60"
-          />
-          <TextField
-            label="Limits that may be lower"
-            name={`series_varies-${at}`}
-            path={`${path}.series.varies`}
-            value={rule.seriesVaries}
-            placeholder="amount"
+            label="Resource (optional)"
+            name={`resource-${at}`}
+            path={`${path}.resource`}
+            value={rule.resource}
+            maxlength={512}
+            placeholder="payments:stripe"
           />
         </div>
-      </FieldGroup>
-      <CheckBox
-        name={`whole-${at}`}
-        checked={rule.isWhole}
-        label="Refuse calls that are too large to be shown whole (16 KiB)"
-      />
+        <FieldGroup legend="Offer a run of like calls (optional)" path={`${path}.series`}>
+          <div class="fields">
+            <TextField
+              label="Calls"
+              name={`series_requests-${at}`}
+              path={`${path}.series.requests`}
+              value={rule.seriesRequests}
+              placeholder="20"
+            />
+            <TextField
+              label="Within minutes"
+              name={`series_minutes-${at}`}
+              path={`${path}.series.expires_in`}
+              value={rule.seriesMinutes}
+              placeholder="60"
+            />
+            <TextField
+              label="Limits that may be lower"
+              name={`series_varies-${at}`}
+              path={`${path}.series.varies`}
+              value={rule.seriesVaries}
+              placeholder="amount"
+            />
+          </div>
+        </FieldGroup>
+        <CheckBox
+          name={`whole-${at}`}
+          checked={rule.isWhole}
+          label="Refuse calls that are too large to be shown whole (16 KiB)"
+        />
+      </div>
     </details>
   );
 }

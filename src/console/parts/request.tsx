@@ -13,14 +13,22 @@ import { Badge, Code, joinElements, Named, Written } from './inline';
 export const MAX_IN_LIST = 120;
 
 /**
- * The name of a request in a list: the title that the agent wrote, labelled as the agent's, or
- * without one `otherwise`.
+ * The name of a request in a list: the title, labelled as the agent's or as that of its connection's
+ * rule, or without one `otherwise`.
  */
-export function RequestTitle({ title, otherwise }: { title: string | null; otherwise: string }) {
+export function RequestTitle({
+  title,
+  otherwise,
+  isOfConnection = false,
+}: {
+  title: string | null;
+  otherwise: string;
+  isOfConnection?: boolean;
+}) {
   if (title === null) return <Written text={shorten(otherwise, MAX_IN_LIST)} />;
   return (
     <>
-      <span class="says">Agent says: </span>
+      <span class="says">{isOfConnection ? 'By its rule: ' : 'Agent says: '}</span>
       <Written text={shorten(title, MAX_IN_LIST)} />
     </>
   );
@@ -85,12 +93,16 @@ interface RequestRowProps {
 
 /** A request as a line of a list, with a link to its page. */
 export function RequestRow({ request, agent, badge, children }: RequestRowProps) {
-  const { id, title, action, resource } = request;
+  const { id, title, action, resource, connection_id } = request;
   return (
     <li class="request" data-row>
       <div class="what">
         <a href={`/console/permissions/${id}`}>
-          <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
+          <RequestTitle
+            title={title}
+            otherwise={`${action} on ${resource}`}
+            isOfConnection={connection_id !== null}
+          />
         </a>
         {(agent || title !== null) && (
           <p class="soft">

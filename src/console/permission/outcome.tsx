@@ -18,8 +18,19 @@ const MEANINGS: Record<OutcomeStatus, string> = {
   failed: 'The program saw an error. Part of the act may have happened all the same.',
 };
 
-export function OutcomeBadge({ status }: Pick<Outcome, 'status'>) {
-  return <Badge {...BADGES[status]} />;
+/** The same for what a connection sent. */
+const BADGES_OF_SENT: typeof BADGES = {
+  ...BADGES,
+  succeeded: { label: 'done', state: 'succeeded' },
+  failed: { label: 'failed', state: 'failed' },
+};
+
+/** @param props.isSent whether a connection sent the act, so that the outcome is no program's word */
+export function OutcomeBadge({
+  status,
+  isSent = false,
+}: Pick<Outcome, 'status'> & { isSent?: boolean }) {
+  return <Badge {...(isSent ? BADGES_OF_SENT : BADGES)[status]} />;
 }
 
 /** The same for what a connection sent. */
@@ -45,7 +56,7 @@ export function OutcomeSection({ outcome, isSent }: { outcome: Outcome; isSent: 
           : 'The program’s own word: nobody has checked it, and it is not in the log'}
       </p>
       <p>
-        <OutcomeBadge status={status} />
+        <OutcomeBadge status={status} isSent={isSent} />
       </p>
       <p>{(isSent ? MEANINGS_OF_SENT : MEANINGS)[status]}</p>
       {summary && (
