@@ -220,11 +220,11 @@ function Reads({ reads: { data } }: { reads: ConnectionReads }) {
     <Table caption="Calls without asking" columns={['Day (UTC)', 'Agent', 'Calls']}>
       {data.map(({ date, agent_id, count }) => (
         <tr>
-          <td class="number">{date}</td>
+          <td class="day">{date}</td>
           <td>
             <Named id={agent_id} isShort />
           </td>
-          <td>{count.toLocaleString('en')}</td>
+          <td class="number">{count.toLocaleString('en')}</td>
         </tr>
       ))}
     </Table>
