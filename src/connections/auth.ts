@@ -93,7 +93,7 @@ export function presentAuth({
 
 /**
  * The secret for a way to send it; null if it sends none.
- * @param missing what the caller is told if there is none
+ * @param missing the message for a secret that is required but not given
  * @throws Problem `invalid_request` if it does not fit how it is sent
  */
 export function requireSecret(

@@ -9,7 +9,7 @@ import type { ConnectionRow } from './connection';
 interface SecretOwner {
   account: Id<'user'>;
   connection: Id<'conn'>;
-  /** The secret is sent to the origin of this URL only, whoever changes the row. */
+  /** The secret is sent only to the origin of this URL, even if somebody changes the row. */
   baseUrl: string;
 }
 

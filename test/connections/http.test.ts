@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BackgroundWork } from '../support/background-work';
 import {
   approveAll,
   callUpstream,
@@ -37,6 +38,7 @@ describe('a call', () => {
     '/a%0Ab',
     '/a%zz',
     '/x?a=%ff',
+    '/a%c0%ae%c0%aeb',
   ])('is refused with the path %j', async (path) => {
     const { world, account, agent, connection } = await open();
     for (const method of ['GET', 'POST']) {
@@ -62,6 +64,24 @@ describe('a call', () => {
       'amount=1',
       { 'Content-Type': `${FORM['Content-Type']}; charset=latin1` },
       415,
+    ],
+    [
+      'two content types',
+      'amount=1',
+      { 'Content-Type': `${FORM['Content-Type']}, text/plain` },
+      415,
+    ],
+    [
+      'two character sets',
+      'amount=1',
+      { 'Content-Type': `${FORM['Content-Type']}; charset=utf-8; charset=utf-16` },
+      415,
+    ],
+    [
+      'a part that is not UTF-8',
+      '--b\r\nContent-Disposition: form-data; name="amount"\r\n\r\n\ufffd\r\n--b--\r\n',
+      { 'Content-Type': 'multipart/form-data; boundary=b' },
+      400,
     ],
     ['an encoded body', 'amount=1', { ...FORM, 'Content-Encoding': 'gzip' }, 415],
     ['more than 1 MiB', 'a'.repeat(1024 * 1024 + 1), FORM, 413],
@@ -149,6 +169,29 @@ describe('an answer', () => {
     };
     const stopped = await callUpstream(agent, connection, { body: { amount: 7 } });
     expect([codeOf(stopped), calls]).toEqual([[403, 'account_stopped'], 1]);
+  });
+
+  it('that comes after the agent went away is not awaited: the outcome is unknown', async () => {
+    const { world, agent, connection } = await open();
+    const left = new AbortController();
+    world.internet.on(UPSTREAM, () => {
+      left.abort();
+      return new Promise(() => undefined);
+    });
+    const work = new BackgroundWork();
+    const request = new Request(`${ORIGIN}/v1/connections/${connection.id}/proxy/payouts`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${agent.key}`, 'Content-Type': 'application/json' },
+      body: '{"amount": 1}',
+      signal: left.signal,
+    });
+    await world.app.fetch(request, world.env, work.context);
+    await work.finish();
+    const { data } = (await agent.must(200, 'GET', '/v1/permissions')).body;
+    expect(data[0].outcome).toMatchObject({
+      status: 'unknown',
+      summary: 'The agent did not wait for the answer. The request may have arrived.',
+    });
   });
 
   it('401 is a fault of the connection, and an error is told in the form of SDKs', async () => {

@@ -90,6 +90,7 @@ async function spare(
     ['/v1/permissions/{id}/outcome', () => used(agent)],
     ['/v1/permissions', async () => (await agent.request()).id],
     ['/v1/policies', () => idOf(account, '/v1/policies', NEVER)],
+    ['/v1/connections', () => idOf(account, '/v1/connections', connectionOf(agent))],
     ['/v1/audit/export', async () => exported],
     ['/v1/audit/reports', async () => reported],
     ['/v1/audit', async () => entry.id],
@@ -104,6 +105,20 @@ async function used(agent: TestAgent): Promise<string> {
   await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
   return id;
 }
+
+/** A connection to a service without a credential, which does not exist in these tests. */
+const connectionOf = ({ id }: TestAgent) => {
+  connections += 1;
+  return {
+    name: 'Other service',
+    slug: `service-${connections}`,
+    base_url: 'https://api.other-service.com',
+    auth: { type: 'none' },
+    rules: [],
+    agent_ids: [id],
+  };
+};
+let connections = 0;
 
 /** A policy that decides nothing. */
 const NEVER = {

@@ -6,7 +6,7 @@ import { awaitOutcome } from '../../permissions/outcomes/outcome';
 import type { DraftRequest, RequestInput } from '../../permissions/requests/permission-request';
 import type { Ruling } from '../../permissions/requests/ruling';
 import { storeRequest } from '../../permissions/requests/store';
-import { type Rules, weighRequest, weighWithoutApprovals } from '../../permissions/requests/weigh';
+import { type Rules, weighRequest } from '../../permissions/requests/weigh';
 import { requireSeriesFits } from '../../permissions/series/terms';
 import { draftUse } from '../../permissions/tokens/count-use';
 import type { ConnectionRow } from '../connection';
@@ -18,9 +18,6 @@ import { isOutdated } from './outdated';
 import type { ParsedCall } from './parse-call';
 import { denied } from './standing';
 import { type UsedPermission, untilCertain } from './use-mark';
-
-/** How many approvals may become outdated before people decide about a call. */
-const MAX_RACES = 3;
 
 /** What a call asks for, with the digests that bind it. */
 export async function draftCall(
@@ -84,17 +81,11 @@ export async function askForCall(context: AgentContext, call: NewCall): Promise<
   const { draft, rules, connection, lookup, replaced, races } = call;
   const now = context.runtime.now();
   const { account, agent, id } = draft.subject;
-  const weigh = races < MAX_RACES ? weighRequest : weighWithoutApprovals;
-  const ruling = takeUseAtOnce(context, draft, await weigh(context, draft, rules));
+  const weighed = await weighRequest(context, draft, rules, races);
+  const ruling = takeUseAtOnce(context, draft, weighed);
   const caller = { account, connection: connection.id, agent };
   const takeover = replaced === null ? lookup.takeover : null;
-  const row = {
-    ...caller,
-    name: lookup.name,
-    permission: id,
-    inputDigest: draft.act.inputDigest ?? '',
-  };
-  const { account: _, connection: __, agent: ___, name: ____, ...led } = row;
+  const target = { permission: id, inputDigest: draft.act.inputDigest ?? '' };
   const store = () =>
     storeRequest(context, draft, ruling, {
       guards: [
@@ -104,7 +95,7 @@ export async function askForCall(context: AgentContext, call: NewCall): Promise<
       changes: (write) => [
         write
           .insert(connectionCalls)
-          .values(row)
+          .values({ ...caller, name: lookup.name, ...target })
           .onConflictDoUpdate({
             target: [
               connectionCalls.account,
@@ -112,7 +103,7 @@ export async function askForCall(context: AgentContext, call: NewCall): Promise<
               connectionCalls.agent,
               connectionCalls.name,
             ],
-            set: led,
+            set: target,
           }),
       ],
     });

@@ -1,8 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { connections } from '../../db/schema';
-import type { Guard } from '../../ledger/guard';
-import { idBytes } from '../../lib/typeid';
-import type { ConnectionRow } from '../connection';
+import { type Guard, hasRow } from '../../ledger/guard';
+import { type ConnectionRow, isConnection } from '../connection';
 
 /** The connection was changed or switched off after it was read. Nothing was written. */
 export class ConnectionChanged extends Error {}
@@ -15,11 +14,14 @@ export function connectionGuard({
 }: Pick<ConnectionRow, 'account' | 'id' | 'updatedAt'>): Guard {
   return {
     name: 'connection_is_as_read',
-    holds: sql`exists (
-      select 1 from ${connections}
-      where ${connections.account} = ${account} and ${connections.id} = ${idBytes(id)}
-        and ${connections.isActive} and ${connections.updatedAt} = ${updatedAt}
-    )`,
+    holds: hasRow(
+      connections,
+      and(
+        isConnection(account, id),
+        eq(connections.isActive, true),
+        eq(connections.updatedAt, updatedAt),
+      ),
+    ),
     otherwise: new ConnectionChanged(),
   };
 }

@@ -2,7 +2,7 @@ import { invalidRequest, Problem } from '../../errors';
 import { findJsonLosses } from '../../lib/exact-json';
 import { type Json, type JsonObject, jsonFault, ownValue, surrogateFault } from '../../lib/json';
 import { findExceededLimit } from '../../lib/json-limits';
-import { type FormFields, formAsJson, parseForm, valuesIn, writeForm } from './form-fields';
+import { formAsJson, parseForm, valuesIn, writeForm } from './form-fields';
 
 /** Maximum size of the body of a call, in bytes. */
 export const MAX_CALL_BYTES = 1024 * 1024;
@@ -21,6 +21,9 @@ export interface ReadBody {
   /** The values of a field by its dotted name: more than one where it stands twice. */
   valuesOf: (dottedName: string) => Json[];
 }
+
+/** What the parser of multipart bodies puts in place of bytes that are not UTF-8. */
+const REPLACEMENT = '\ufffd';
 
 const NO_VALUES = () => [];
 export const NO_BODY: ReadBody = {
@@ -67,7 +70,7 @@ export async function parseBody(
   contentType: string | null,
 ): Promise<ReadBody> {
   if (bytes.length === 0) return NO_BODY;
-  const essence = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const essence = essenceOf(contentType ?? '');
   const isJson = essence === 'application/json' || /^application\/[\w.-]+\+json$/.test(essence);
   const isForm = essence === 'application/x-www-form-urlencoded';
   if (isJson || isForm) {
@@ -91,9 +94,16 @@ export async function digestOfBytes(bytes: Uint8Array<ArrayBuffer>): Promise<Jso
   return { size: bytes.length, digest: `sha-256:${text}` };
 }
 
+/** A content type without its parameters. */
+function essenceOf(contentType: string): string {
+  if (contentType.includes(','))
+    throw new Problem('unsupported_media_type', 'Send one Content-Type.');
+  return contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
 function requireUtf8(contentType: string): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1] ?? 'utf-8';
-  if (/^utf-?8$/i.test(charset)) return;
+  const charsets = contentType.matchAll(/;\s*charset\s*=\s*"?([^";\s]*)/gi);
+  if ([...charsets].every(([, charset = '']) => /^utf-?8$/i.test(charset))) return;
   throw new Problem('unsupported_media_type', 'Send the body in UTF-8.');
 }
 
@@ -152,12 +162,14 @@ async function parseMultipart(
 ): Promise<ReadBody> {
   const parts = await readParts(bytes, contentType);
   const form = new FormData();
-  const texts: [string, string][] = [];
+  const fields: [string, string][] = [];
   const json: Json[] = [];
   for (const [name, value] of parts) {
+    const texts = typeof value === 'string' ? [name, value] : [name, value.name, value.type];
+    if (texts.join().includes(REPLACEMENT)) throw invalidBody('must have texts in UTF-8');
     if (typeof value === 'string') {
       form.append(name, value);
-      texts.push([name, value]);
+      fields.push([name, value]);
       json.push({ name, value });
     } else {
       form.append(name, value, value.name);
@@ -165,7 +177,6 @@ async function parseMultipart(
       json.push({ name, filename: value.name, type: value.type, ...content });
     }
   }
-  const fields: FormFields = texts;
   return {
     ...(await writeParts(form)),
     boundContentType: 'multipart/form-data',

@@ -8,9 +8,9 @@ const MAX_ENCODINGS = 4;
  * Reads the path of a call as it is matched and sent: unreserved characters are decoded, all other
  * encodings are in upper case (RFC 3986 section 6.2.2). Other characters keep their encoding, so
  * that an encoded `/` is no separator.
- * @param path percent-encoded, as the URL parser gives it
+ * @param path as the agent sent it
  * @throws Problem `invalid_request` for empty and dot segments, `\` and control characters, in any
- *   encoding, and for a malformed encoding
+ *   encoding, and for a malformed encoding or one of bytes that are not UTF-8
  */
 export function readPath(path: string): string {
   const refuse = (message: string) => invalidRequest([{ path: 'path', message }]);
@@ -25,10 +25,23 @@ export function readPath(path: string): string {
   }
   const fault = findFault(decoded);
   if (fault) throw refuse(fault);
-  return path.replace(/%([0-9A-Fa-f]{2})/g, (whole, code) => {
+  if (!isUtf8(path)) throw refuse('is not percent-encoded UTF-8');
+  // Encodes what no path may hold as it is. There is no dot segment any more that it could resolve.
+  const { pathname } = new URL(`http://host${path}`);
+  const encoded = path === '' ? '' : pathname;
+  return encoded.replace(/%([0-9A-Fa-f]{2})/g, (whole, code) => {
     const character = characterOf(code);
     return UNRESERVED.test(character) ? character : whole.toUpperCase();
   });
+}
+
+function isUtf8(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The character of a byte in hexadecimal. */

@@ -15,6 +15,15 @@ import { readCallCredential } from './read-credential';
 const PATH = '/v1/connections/:id/proxy/*';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
+/**
+ * The path and query of a URL below a path, as they were sent: the URL parser would resolve dot
+ * segments.
+ */
+function targetBelow(url: string, base: string): string {
+  const [address = ''] = url.split('#');
+  return address.slice(address.indexOf(base) + base.length);
+}
+
 /** Hides the address from browsers, so that no page of another service is shown under it. */
 const refuseNavigation = createMiddleware(async (c, next) => {
   if (c.req.header('Sec-Fetch-Mode') === 'navigate') throw notFound('connection');
@@ -34,11 +43,11 @@ export const proxyRoute = new Hono<AppEnv>()
     refuseNavigation,
     foreignAgentAccess(readCallCredential, preloadCall),
     async (c) => {
-      const { origin, pathname, search } = new URL(c.req.url);
+      const { origin } = new URL(c.req.url);
       const base = `/v1/connections/${c.req.param('id')}/proxy`;
       const incoming = {
         request: c.req.raw,
-        target: pathname.slice(base.length) + search,
+        target: targetBelow(c.req.url, base),
         body: await readBodyBytes(c.req.raw),
         proxyBase: origin + base,
         runtime: c.var.runtime,

@@ -1,5 +1,6 @@
 import type { Config, Runtime } from '../../env';
 import { Problem } from '../../errors';
+import { logFailure } from '../../lib/log';
 import { SECOND } from '../../lib/time';
 import { untilAborted } from '../../lib/until-aborted';
 import { credentialHeader } from '../auth';
@@ -62,6 +63,7 @@ export async function sendCall(call: ParsedCall, sending: Sending): Promise<Sent
       await recheck();
     } catch (error) {
       if (error instanceof Problem) return notSent(error);
+      logFailure('call_not_rechecked', error);
       return notSent(new Problem('unavailable', 'The service cannot check this call right now.'));
     }
   }
@@ -99,9 +101,9 @@ async function sendOnce(
     const response = await untilAborted(timeout, untilAborted(stop.signal, fetching));
     return judge(response);
   } catch {
-    const isLate = timeout.aborted;
+    const reason = reasonOf({ hasLeft: signal.aborted, isLate: timeout.aborted });
     stop.abort();
-    return lost(isLate, connection.timeout);
+    return lost(reason, connection.timeout);
   }
 }
 
@@ -109,7 +111,7 @@ async function sendOnce(
 function judge(response: Response): Sent {
   const { status } = response;
   // No answer may have another status (RFC 9110 section 15).
-  if (status < 200 || status > 599) return lost(false, 0);
+  if (status < 200 || status > 599) return lost('failure', 0);
   const outcome = { status: statusOf(status), summary: `The other service answered ${status}.` };
   if (status !== 401) return { response, outcome };
   response.body?.cancel().catch(() => undefined);
@@ -128,18 +130,39 @@ function statusOf(status: number): ActOutcome['status'] {
   return isClientError && !UNCERTAIN_CLIENT_ERRORS.includes(status) ? 'failed' : 'unknown';
 }
 
-/** What is known about an act if no answer came. */
-function lost(isLate: boolean, timeout: number): Sent {
-  const problem = isLate
-    ? new Problem(
-        'connection_timeout',
-        `The other service did not answer within ${timeout} seconds. The request may have arrived.`,
-      )
-    : new Problem(
-        'connection_failed',
-        'The connection to the other service failed. The request may have arrived.',
-      );
+/** Why no answer came: the agent went away, the time was over, or the connection failed. */
+type Loss = 'left' | 'late' | 'failure';
+
+function reasonOf({ hasLeft, isLate }: { hasLeft: boolean; isLate: boolean }): Loss {
+  if (hasLeft) return 'left';
+  return isLate ? 'late' : 'failure';
+}
+
+/**
+ * What is known about an act if no answer came.
+ * @param timeout in seconds
+ */
+function lost(reason: Loss, timeout: number): Sent {
+  const problem = problemOfLoss(reason, timeout);
   return { problem, outcome: { status: 'unknown', summary: problem.detail } };
+}
+
+function problemOfLoss(reason: Loss, timeout: number): Problem {
+  const arrived = 'The request may have arrived.';
+  switch (reason) {
+    case 'left':
+      return new Problem('connection_failed', `The agent did not wait for the answer. ${arrived}`);
+    case 'late':
+      return new Problem(
+        'connection_timeout',
+        `The other service did not answer within ${timeout} seconds. ${arrived}`,
+      );
+    case 'failure':
+      return new Problem(
+        'connection_failed',
+        `The connection to the other service failed. ${arrived}`,
+      );
+  }
 }
 
 /**

@@ -3,8 +3,9 @@ import { invalidRequest, Problem } from '../../errors';
 import { isJsonObject, type Json, type JsonObject, jsonDepth, jsonSize } from '../../lib/json';
 import { matchesPattern } from '../../lib/pattern';
 import { shorten } from '../../lib/text';
+import { hasSeen } from '../../lib/unseen';
 import { MAX_RESOURCE_LENGTH } from '../../permissions/permission-fields';
-import type { Preview } from '../../permissions/preview';
+import { MAX_CONTENT_BYTES, type Preview } from '../../permissions/preview';
 import { pointerTo } from '../../permissions/restated-argument';
 import type { ConnectionRow } from '../connection';
 import type { ParsedCall } from '../proxy/parse-call';
@@ -76,11 +77,11 @@ function defaultResource(place: string): string {
 
 /** The scope of a call: the fields that the rule names and the call has. */
 function readScope({ scope = {} }: StoredConnectionRule, call: ParsedCall): JsonObject {
-  const read: JsonObject = {};
-  for (const [key, reference] of Object.entries(scope)) {
+  const found = Object.entries(scope).flatMap(([key, reference]): [string, Json][] => {
     const value = call.field(fieldOfReference(reference) ?? '');
-    if (value !== undefined) read[key] = value;
-  }
+    return value === undefined ? [] : [[key, value]];
+  });
+  const read: JsonObject = Object.fromEntries(found);
   if (jsonSize(read) > MAX_SCOPE_BYTES || jsonDepth(read) > MAX_SCOPE_LEVELS) {
     const message = `gives a scope of more than ${MAX_SCOPE_BYTES / 1024} KiB or ${MAX_SCOPE_LEVELS} levels`;
     throw invalidRequest([{ path: 'body', message }]);
@@ -88,13 +89,19 @@ function readScope({ scope = {} }: StoredConnectionRule, call: ParsedCall): Json
   return read;
 }
 
-/** What people read about a call, in the words of the service. */
+/** The title of a rule with the fields of a call; without one, or if nothing is seen of it, the call's address. */
+function titleOf(rule: StoredConnectionRule, call: ParsedCall, place: string): string {
+  const written = rule.title?.replace(FIELD_REFERENCES, (_, name: string) => {
+    const value = call.field(name);
+    return value === undefined ? '(none)' : shorten(asText(value), MAX_TITLE_VALUE);
+  });
+  if (written !== undefined && hasSeen(written)) return shorten(written, MAX_FIELD_VALUE);
+  return `${call.method} ${shorten(place, MAX_FIELD_VALUE)}`;
+}
+
+/** What people read about a call, in the words of the service. Fields that are too long are left out. */
 function describeCall(rule: StoredConnectionRule, call: ParsedCall, place: string): Preview {
-  const title =
-    rule.title?.replace(FIELD_REFERENCES, (_, name: string) => {
-      const value = call.field(name);
-      return value === undefined ? '(none)' : shorten(asText(value), MAX_TITLE_VALUE);
-    }) ?? `${call.method} ${shorten(place, MAX_FIELD_VALUE)}`;
+  const title = titleOf(rule, call, place);
   const fields: NonNullable<Preview['fields']> = [
     { label: 'Method', value: call.method, of: '/method' },
   ];
@@ -111,7 +118,9 @@ function describeCall(rule: StoredConnectionRule, call: ParsedCall, place: strin
   const summary = call.isWholeInput
     ? {}
     : { summary: 'The body is too large to be shown: it stands here by its size and digest.' };
-  return { title, ...summary, fields };
+  const preview = { title, ...summary, fields };
+  while (jsonSize(preview) > MAX_CONTENT_BYTES) fields.pop();
+  return preview;
 }
 
 /** The JSON Pointer to a field of the body in the input; null if it is not there by its name. */

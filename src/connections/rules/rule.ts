@@ -84,7 +84,7 @@ export const ConnectionRule = lazy(() => {
         .optional()
         .meta({
           description:
-            'Patterns of the path below `base_url`, of which one must match; without it, every path. `*` stands for any ' +
+            'Patterns of the path below `base_url`. One of them has to match; without any, every path does. `*` stands for any ' +
             'characters, `/` included.',
         }),
       effect: choice(CONNECTION_EFFECTS).meta({
@@ -113,7 +113,7 @@ export const ConnectionRule = lazy(() => {
       }),
       whole_input: z.boolean().default(false).meta({
         description:
-          'Whether a call is refused whose input is larger than 16 KiB, of which a person would see only size and digest.',
+          'Whether to refuse a call with an input of more than 16 KiB. People would see only its size and digest.',
       }),
     })
     .superRefine((rule, refinement) => {

@@ -106,7 +106,7 @@ async function isKnownToHaveEnded(context: UserContext, id: Id<'perm'> | null): 
 /** A link to the card of a request, called as the message calls it. */
 function RequestLink({
   id,
-  request: { title, action, resource },
+  request: { title, action, resource, connection_id },
 }: {
   id: string;
   request: JsonObject;
@@ -117,6 +117,7 @@ function RequestLink({
       <RequestTitle
         title={typeof title === 'string' ? title : null}
         otherwise={isNamed ? `${action} on ${resource}` : 'The request'}
+        isOfConnection={typeof connection_id === 'string'}
       />
     </a>
   );

@@ -136,14 +136,22 @@ function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps)
   return (
     <Table caption="Requests that are alike" columns={['Request', ...limits, 'Time left']}>
       {requests.map((request, place) => {
-        const { id, title, expires_at } = request.permission;
+        const { id, title, connection_id, expires_at } = request.permission;
         const name = `Request ${place + 1}`;
         return (
           <tr id={id} data-row>
             <td>
               <DenyBox request={request} reader={reader} />{' '}
               <a href={`/console/permissions/${id}`}>
-                {hasTitles ? <RequestTitle title={title} otherwise={name} /> : name}
+                {hasTitles ? (
+                  <RequestTitle
+                    title={title}
+                    otherwise={name}
+                    isOfConnection={connection_id !== null}
+                  />
+                ) : (
+                  name
+                )}
               </a>
             </td>
             {differing.map(({ values }) => (

@@ -33,7 +33,7 @@ interface WaitingRowProps {
 /** A request that waits, as a line of the list, with what one needs to judge it. */
 export function WaitingRow({ request, reader }: WaitingRowProps) {
   const { permission, agentName, preview, standing, notifiedNobody } = request;
-  const { id, action, resource, title, scope, expires_at } = permission;
+  const { id, action, resource, title, connection_id, scope, expires_at } = permission;
   const by = shorten(agentName, MAX_IN_LIST);
   const address = `/console/permissions/${id}`;
   const limits = limitTexts(scope)
@@ -48,7 +48,11 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
       <DenyBox request={request} reader={reader} />
       <div class="what">
         <a href={address}>
-          <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
+          <RequestTitle
+            title={title}
+            otherwise={`${action} on ${resource}`}
+            isOfConnection={connection_id !== null}
+          />
         </a>
         <p class="soft">
           {title === null && 'From '}

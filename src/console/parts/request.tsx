@@ -19,11 +19,11 @@ export const MAX_IN_LIST = 120;
 export function RequestTitle({
   title,
   otherwise,
-  isOfConnection = false,
+  isOfConnection,
 }: {
   title: string | null;
   otherwise: string;
-  isOfConnection?: boolean;
+  isOfConnection: boolean;
 }) {
   if (title === null) return <Written text={shorten(otherwise, MAX_IN_LIST)} />;
   return (

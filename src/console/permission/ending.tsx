@@ -97,6 +97,7 @@ export function Ending({ permission, refusal, next }: EndingProps) {
               <RequestTitle
                 title={next.permission.title}
                 otherwise={`${next.permission.action} on ${next.permission.resource}`}
+                isOfConnection={next.permission.connection_id !== null}
               />
             </span>
           </a>

@@ -38,7 +38,11 @@ function cellsOf(permission: Permission): Child[] {
   const limits = granted_scope ?? scope;
   return [
     <a href={`/console/permissions/${id}`}>
-      <RequestTitle title={title} otherwise={resource} />
+      <RequestTitle
+        title={title}
+        otherwise={resource}
+        isOfConnection={permission.connection_id !== null}
+      />
     </a>,
     Object.keys(limits).length > 0 && <LimitsLine scope={limits} />,
     <StateBadge request={permission} />,

@@ -22,7 +22,11 @@ export function RequestNotice({ request: { row } }: { request: SourceRequest }) 
       <p>
         Filled in from the request{' '}
         <a href={`/console/permissions/${row.id}`}>
-          <RequestTitle title={row.title} otherwise={`${row.action} on ${row.resource}`} />
+          <RequestTitle
+            title={row.title}
+            otherwise={`${row.action} on ${row.resource}`}
+            isOfConnection={row.connectionId !== null}
+          />
         </a>
         , with its action, resource and agent{isLimited && ', and its limits or lower ones'}.
       </p>

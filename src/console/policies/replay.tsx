@@ -89,11 +89,15 @@ function Differing({ count, rest }: { count: number; rest: number }) {
 }
 
 function PastRequest({ request }: { request: PermissionRow }) {
-  const { id, title, action, resource, agentId, scope, createdAt } = request;
+  const { id, title, action, resource, agentId, connectionId, scope, createdAt } = request;
   return (
     <span>
       <a href={`/console/permissions/${id}`} target="_blank" rel="noopener">
-        <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
+        <RequestTitle
+          title={title}
+          otherwise={`${action} on ${resource}`}
+          isOfConnection={connectionId !== null}
+        />
       </a>
       <small>
         <Named id={agentId} />, <Code text={action} /> <LimitsLine scope={scope} />,{' '}

@@ -1225,7 +1225,7 @@ export interface components {
     ConnectionRule: {
       /** @description The methods that it fits; without it, every method. */
       methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
-      /** @description Patterns of the path below `base_url`, of which one must match; without it, every path. `*` stands for any characters, `/` included. */
+      /** @description Patterns of the path below `base_url`. One of them has to match; without any, every path does. `*` stands for any characters, `/` included. */
       paths?: string[];
       /**
        * @description `ask`: the call needs a permission. `allow`: it is sent without one, and only counted. `deny`: it is refused.
@@ -1251,7 +1251,7 @@ export interface components {
       /** @description A series that every request of this rule asks for. */
       series?: components['schemas']['SeriesInput'];
       /**
-       * @description Whether a call is refused whose input is larger than 16 KiB, of which a person would see only size and digest.
+       * @description Whether to refuse a call with an input of more than 16 KiB. People would see only its size and digest.
        * @default false
        */
       whole_input?: boolean;
@@ -3924,7 +3924,7 @@ export interface components {
     ConnectionRuleOutput: {
       /** @description The methods that it fits; without it, every method. */
       methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
-      /** @description Patterns of the path below `base_url`, of which one must match; without it, every path. `*` stands for any characters, `/` included. */
+      /** @description Patterns of the path below `base_url`. One of them has to match; without any, every path does. `*` stands for any characters, `/` included. */
       paths?: string[];
       /**
        * @description `ask`: the call needs a permission. `allow`: it is sent without one, and only counted. `deny`: it is refused.
@@ -3950,7 +3950,7 @@ export interface components {
       /** @description A series that every request of this rule asks for. */
       series?: components['schemas']['SeriesInputOutput'];
       /**
-       * @description Whether a call is refused whose input is larger than 16 KiB, of which a person would see only size and digest.
+       * @description Whether to refuse a call with an input of more than 16 KiB. People would see only its size and digest.
        * @default false
        */
       whole_input: boolean;

@@ -25,10 +25,7 @@ import { PendingQuotaFull } from './pending-quota';
 import { type DraftRequest, PermissionRequest, type RequestInput } from './permission-request';
 import { RulingOutdated } from './ruling';
 import { storeRequest } from './store';
-import { type Rules, weighRequest, weighWithoutApprovals } from './weigh';
-
-/** How many races a request may lose before people decide it. */
-const MAX_RACES = 3;
+import { type Rules, weighRequest } from './weigh';
 
 /** What is loaded for a request in the round trip of its authentication. */
 interface Loaded extends Rules {
@@ -74,8 +71,7 @@ export async function requestPermission(
   if (existing) return await showExisting(context, draft, existing);
   let rules: Rules = { policies, liveSeries };
   for (let races = 0; ; races++) {
-    const weigh = races < MAX_RACES ? weighRequest : weighWithoutApprovals;
-    const ruling = await weigh(context, draft, rules);
+    const ruling = await weighRequest(context, draft, rules, races);
     try {
       return { permission: await storeRequest(context, draft, ruling), isNew: true };
     } catch (error) {

@@ -4,6 +4,7 @@ import { permissionContents, permissions, reviews } from '../../db/schema';
 import type { AgentContext } from '../../http/context';
 import { appendedSequence } from '../../ledger/append';
 import { CredentialEnded } from '../../ledger/authority';
+import type { Entry } from '../../ledger/entry';
 import type { Guard } from '../../ledger/guard';
 import type { StateWriter } from '../../ledger/ledger';
 import { SECOND } from '../../lib/time';
@@ -45,7 +46,7 @@ export async function storeRequest(
 ): Promise<Permission> {
   const { principal, reader, runtime, ledger } = context;
   const { subject, input } = draft;
-  const { review, entry, use, guard, count } = ruling;
+  const { review, guard, count } = ruling;
   const row = await draftRow(context, draft, ruling);
   const now = runtime.now();
   const tokens = await signActiveTokens(context, [row], now);
@@ -73,7 +74,7 @@ export async function storeRequest(
     reads: shownReview
       ? [reader.select({ review: shownReview.as('review') }).from(sql`(select 1)`)]
       : [],
-    entries: [request, ...(entry ? [entry] : []), ...(use ? [use] : [])],
+    entries: [request, ...furtherEntries(ruling)],
     answer: {
       value: permission,
       subject: principal.agent.id,
@@ -132,10 +133,15 @@ const UNDECIDED = {
   ...NO_OUTCOME,
 } as const;
 
+/** The entries that follow the one of the request: of its decision, and of its use. */
+function furtherEntries({ entry, use }: Ruling): Entry[] {
+  return [entry, use].filter((each) => each !== undefined);
+}
+
 /** The sequences of the entries that are appended for a new permission. */
-function entriesOf({ subject, input }: DraftRequest, { entry, use }: Ruling) {
+function entriesOf({ subject, input }: DraftRequest, ruling: Ruling) {
   const lastEntry = appendedSequence(subject.account);
-  const requestEntry = appendedSequence(subject.account, (entry ? 1 : 0) + (use ? 1 : 0));
+  const requestEntry = appendedSequence(subject.account, furtherEntries(ruling).length);
   return { lastEntry, requestEntry: input.reports_outcome ? requestEntry : null };
 }
 

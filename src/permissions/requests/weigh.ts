@@ -16,11 +16,27 @@ export interface Rules {
   liveSeries: SeriesRow[];
 }
 
+/** How many approvals of a request may become outdated before people decide it. */
+const MAX_RACES = 3;
+
 /**
  * Weighs a request: a policy decides it, or a series that people gave approves it, or it waits for
  * people.
+ * @param races how many of its approvals became outdated before they were stored. After 3, neither a
+ *   policy nor a series approves it, so that people decide; denials and reviews apply.
  */
 export async function weighRequest(
+  context: AgentContext,
+  draft: DraftRequest,
+  { policies, liveSeries }: Rules,
+  races: number,
+): Promise<Ruling> {
+  if (races < MAX_RACES) return await weigh(context, draft, { policies, liveSeries });
+  const others = policies.filter(({ effect }) => effect !== 'approve');
+  return await weigh(context, draft, { policies: others, liveSeries: [] });
+}
+
+async function weigh(
   context: AgentContext,
   draft: DraftRequest,
   { policies, liveSeries }: Rules,
@@ -38,17 +54,4 @@ export async function weighRequest(
   const columns = { status: 'pending' as const };
   if (!policy) return { columns };
   return { columns, review: startReview(policy, draft.input, { owner, now }) };
-}
-
-/**
- * Weighs a request whose approvals kept becoming outdated: neither a policy nor a series approves
- * it, so that people decide. Denials and reviews apply.
- */
-export async function weighWithoutApprovals(
-  context: AgentContext,
-  draft: DraftRequest,
-  { policies }: Rules,
-): Promise<Ruling> {
-  const others = policies.filter(({ effect }) => effect !== 'approve');
-  return await weighRequest(context, draft, { policies: others, liveSeries: [] });
 }
