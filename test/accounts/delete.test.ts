@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { WEBHOOK_EVENTS } from '../../src/receivers/webhooks/webhook';
-import { CONTENTS } from '../support/life';
+import { addConnection, CONTENTS } from '../support/life';
 import { makeMember } from '../support/members';
 import { addReview } from '../support/reviews';
 import { addSeries } from '../support/series';
@@ -49,6 +49,7 @@ async function makeLife(world: World) {
   });
   const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
+  if (agents[0]) await addConnection(agents[0]);
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
   const { body: finished } = await account.must(202, 'POST', '/v1/audit/export', range);
   await world.work();

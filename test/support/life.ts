@@ -1,4 +1,5 @@
 import { PERMISSION_EVENTS } from '../../src/db/schema';
+import { callUpstream, makePayments, UPSTREAM } from './connection-calls';
 import { makeMember, type TestMember } from './members';
 import { addReview } from './reviews';
 import { addSeries } from './series';
@@ -49,6 +50,7 @@ export async function makeLife(world: World): Promise<Life> {
   if (agents[0]) {
     await addReview(account, agents[0], member);
     await addSeries(account, agents[0], member);
+    await addConnection(agents[0]);
   }
   await world.deliver();
   await world.sweep();
@@ -66,6 +68,21 @@ export async function makeLife(world: World): Promise<Life> {
     download,
     unfinished: unfinished.export_id,
   };
+}
+
+/** Adds a connection with a call that a policy for `report.*` approves, and one that is only counted. */
+export async function addConnection(agent: TestAgent): Promise<void> {
+  const { internet } = agent.account.world;
+  internet.on(UPSTREAM, () => Response.json({}));
+  const rules = [
+    { methods: ['GET'], effect: 'allow' },
+    { effect: 'ask', action: 'report.send' },
+  ];
+  const connection = await makePayments(agent, { rules });
+  for (const method of ['GET', 'POST']) {
+    const { status } = await callUpstream(agent, connection, { method });
+    if (status !== 200) throw new Error(`the call was answered ${status}`);
+  }
 }
 
 /** What a request shows to the person who decides. */
