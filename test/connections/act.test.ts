@@ -11,7 +11,7 @@ import {
   UPSTREAM,
 } from '../support/connection-calls';
 import { FaultyDatabase } from '../support/faults';
-import { type Json, type TestAgent, World } from '../support/world';
+import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
 const SECOND = 1_000;
 
@@ -281,6 +281,56 @@ describe('nothing is sent', () => {
     };
     expect(codeOf(await callUpstream(agent, connection))).toEqual([403, 'connection_refused']);
     expect(receivedBy(world)).toEqual([]);
+  });
+
+  it.each<[string, [number, string], (account: TestAccount, ids: Json) => Promise<unknown>]>([
+    [
+      'the connection is switched off',
+      [403, 'connection_refused'],
+      (account, { connection }) =>
+        account.must(200, 'PUT', `/v1/connections/${connection}`, { is_active: false }),
+    ],
+    [
+      'the connection is deleted',
+      [404, 'not_found'],
+      (account, { connection }) => account.must(204, 'DELETE', `/v1/connections/${connection}`),
+    ],
+    [
+      'a rule denies it',
+      [403, 'connection_refused'],
+      (account, { connection }) =>
+        account.must(200, 'PUT', `/v1/connections/${connection}`, { rules: [] }),
+    ],
+    [
+      'the account is stopped',
+      [403, 'account_stopped'],
+      (account) => account.must(200, 'POST', '/v1/me/stop', { reason: 'Test' }),
+    ],
+    [
+      'the agent is switched off',
+      [403, 'agent_inactive'],
+      (account, { agent }) => account.must(200, 'PUT', `/v1/agents/${agent}`, { is_active: false }),
+    ],
+  ])('if %s just before the use is taken', async (_, refusal, change) => {
+    for (const isApprovedByPeople of [false, true]) {
+      const database = new FaultyDatabase(env.DB);
+      const scene = await makeConnectionScene({ wait: 0 }, new World({ DB: database.binding }));
+      const { world, account, agent, connection } = scene;
+      if (isApprovedByPeople) {
+        await callUpstream(agent, connection);
+        const [{ id }] = await pendingOf(agent);
+        await account.must(200, 'POST', `/v1/permissions/${id}/approve`, {});
+      } else {
+        await approveAll(account);
+      }
+      const ids = { connection: connection.id, agent: agent.id };
+      // A call without a key first tries to make a new request, and learns then that it leads to an approval.
+      const attempt = isApprovedByPeople ? 2 : 1;
+      database.before(attempt, () => change(account, ids), /insert into audit_entries/);
+      expect(codeOf(await callUpstream(agent, connection))).toEqual(refusal);
+      expect(receivedBy(world)).toEqual([]);
+      expect(await eventsOf(account)).not.toContain('use');
+    }
   });
 
   it('by what no rule allows', async () => {
