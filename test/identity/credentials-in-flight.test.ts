@@ -10,6 +10,7 @@ const MINUTE = 60_000;
 
 /** POST routes that never write anything. */
 const READING = [
+  'POST /v1/connections/:id/test',
   'POST /v1/permissions/:id/statement',
   'POST /v1/policies/simulate',
   'POST /v1/policies/replay',

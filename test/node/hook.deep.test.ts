@@ -202,8 +202,8 @@ it.each(TOOLS)('%s: no opinion, a denial, and an approval with its outcome', asy
 
 it('a retry finds its approval, two calls at once never share one, and a denial holds', async () => {
   const tool = 'claude-code';
-  const before = (command: string, session?: string) =>
-    run(tool, eventBefore(tool, callOf(tool, command, session)), { timeout: 6 });
+  const before = (command: string, session?: string, timeout = 6) =>
+    run(tool, eventBefore(tool, callOf(tool, command, session)), { timeout });
   const first = await before('git push origin a');
   const asked = await waiting();
   expect(reasonOf(first)).toContain(`/console/permissions/${asked.id}`);
@@ -211,11 +211,12 @@ it('a retry finds its approval, two calls at once never share one, and a denial 
   await decide('approve');
   expect((await before('git push origin a')).json).toMatchObject(APPROVED[tool]);
 
-  const both = Promise.all([before('git push origin b'), before('git push origin b')]);
+  const call = () => before('git push origin b', undefined, 30);
+  const both = Promise.all([call(), call()]);
   await decide('approve');
+  await decide('deny');
   const answers = (await both).map(({ json }) => JSON.stringify(json).includes('"allow"'));
   expect(answers.sort()).toEqual([false, true]);
-  await decide('deny');
 
   const session = '../../../etc/passwd\0"';
   const [refused] = await Promise.all([

@@ -27,6 +27,8 @@ export interface Line {
 
 /** A replay evaluates 2,000 requests, and reads the agent of each. */
 const MOST_OF_REPLAY = 4_200;
+/** A list of what a connection made examines 500 permissions, and reads most of them twice. */
+const MOST_OF_CONNECTION = 1_500;
 /** The form of a policy reads the names of up to 1,000 people. */
 const MOST_OF_FORM = 1_100;
 
@@ -321,13 +323,14 @@ const PERMISSION_LINES: Line[] = [
     (a) => ({ path: `/v1/permissions?external_id=first&status=approved&agent_id=${a.agent.id}` }),
     'external_id status agent_id',
   ),
-  ...['', 'status=pending', 'status=denied', 'outcome=failed'].map((query) =>
-    line(
+  ...['', 'status=pending', 'status=denied', 'outcome=failed'].map((query) => ({
+    ...line(
       'GET /v1/permissions',
       (a) => ({ path: `/v1/permissions?connection_id=${a.connection}&${query}` }),
       `connection_id ${query}`,
     ),
-  ),
+    most: MOST_OF_CONNECTION,
+  })),
   ...['', '&status=denied', `&action=${ASKED.action}`].map((query) =>
     line(
       'GET /v1/permissions',
@@ -656,7 +659,10 @@ const CONSOLE: Line[] = [
   ),
   page('/console/connections'),
   page('/console/connections/new'),
-  page((a) => `/console/connections/${a.connection}`, '/console/connections/:id'),
+  {
+    ...page((a) => `/console/connections/${a.connection}`, '/console/connections/:id'),
+    most: MOST_OF_CONNECTION,
+  },
   page((a) => `/console/connections/${a.connection}/edit`, '/console/connections/:id/edit'),
   page('/console/channels'),
   page('/console/channels/new'),
