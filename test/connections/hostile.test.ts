@@ -9,8 +9,8 @@ import { HostileWalk } from '../support/hostile/walk';
 import { checkIntegrity } from '../support/integrity';
 
 /** How many random attempts are made on one scene, and on how many scenes. */
-const ATTEMPTS = 150;
-const WALKS = depth.runs(2, 67);
+const ATTEMPTS = 100;
+const WALKS = depth.runs(2, 100);
 const TRIES = ATTEMPTS * WALKS;
 const MINUTE = 60_000;
 

@@ -227,11 +227,18 @@ const EVENTS = [
 ];
 export type Event = (typeof EVENTS)[number];
 
+/** What ends what an agent may do. */
+const ENDINGS = [
+  ...(['stop', 'deactivate', 'switch off', 'deny', 'touch', 'unname', 'delete'] as const),
+  ...(['revoke', 'rotate', 'move'] as const),
+];
+
 /**
  * When it happens: before a database call, while the call waits, or before the other service
  * answers.
  */
-const MOMENTS = [1, 2, 3, 4, 5, 6, 'asleep', 'asleep', 'asleep', 'arrived', 'arrived'] as const;
+const BATCHES = [1, 2, 3, 4, 5, 6] as const;
+const MOMENTS = [...BATCHES, 'asleep', 'asleep', 'asleep', 'arrived', 'arrived'] as const;
 
 /** Calls that the rules know. */
 const LINES: [method: string, path: string][] = [
@@ -301,17 +308,21 @@ const call = fc.record({
     null,
     fc.record({ what: fc.constantFrom(...EVENTS), moment: fc.constantFrom(...MOMENTS) }),
   ),
-  /** Whether the call before is made again instead. */
+  /** Whether the call before is made again instead, with this event. */
   isAgain: usual(4, false, fc.constant(true)),
 });
 
 /** A call of the hostile agent, and what happens around it. */
 export type HostileCall = typeof call extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the hostile agent tries, or others do in between. */
+/**
+ * What the hostile agent tries, or others do in between. In a race something ends just before an act
+ * that a policy approves, or people have approved.
+ */
 export type Attempt =
   | HostileCall
   | { do: 'event'; what: Event }
+  | { do: 'race'; isAsked: boolean; what: Event; moment: (typeof BATCHES)[number] }
   | { do: 'forge'; amount: number }
   | { do: 'wait'; seconds: number };
 
@@ -320,6 +331,15 @@ export const attempts: fc.Arbitrary<Attempt> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('event' as const), what: fc.constantFrom(...EVENTS) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('race' as const),
+      isAsked: fc.boolean(),
+      what: fc.constantFrom(...ENDINGS),
+      moment: fc.constantFrom(...BATCHES),
+    }),
   },
   {
     weight: 1,

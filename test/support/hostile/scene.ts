@@ -11,11 +11,11 @@ import { StandIn, type Target } from './stand-in';
 
 const DENY_ALL: Rule[] = [{ effect: 'deny' }];
 
-/** Some reads are allowed, some acts are asked for, and the rest is denied. */
+/** Most reads are allowed, some acts are asked for, and the rest is denied. */
 const RULES: Rule[] = [
   { methods: ['DELETE'], effect: 'deny' },
-  { paths: ['/admin', '/admin/*'], effect: 'deny' },
-  { methods: ['GET', 'HEAD'], paths: ['/public/*', '/items'], effect: 'allow' },
+  { paths: ['/admin*'], effect: 'deny' },
+  { methods: ['GET', 'HEAD'], effect: 'allow' },
   {
     methods: ['POST', 'PUT'],
     paths: ['/payouts', '/payouts/*'],

@@ -1,6 +1,7 @@
 import type { Attempt, HostileCall } from './attempts';
 
-const CALL: HostileCall = {
+/** A payment that a policy approves. */
+export const CALL: HostileCall = {
   do: 'call',
   caller: 'own',
   credential: 'bearer',
@@ -17,7 +18,8 @@ const CALL: HostileCall = {
   event: null,
   isAgain: false,
 };
-const AGAIN: HostileCall = { ...CALL, isAgain: true };
+/** The call before once more. */
+export const AGAIN: HostileCall = { ...CALL, isAgain: true };
 const APPROVED = { what: 'approve', moment: 'asleep' } as const;
 const REFUSED = { what: 'refuse', moment: 'asleep' } as const;
 

@@ -4,11 +4,16 @@ import { ORIGIN, type TestAgent } from '../world';
 import { type Attempt, type Event, type HostileCall, messageOf } from './attempts';
 import { HostileScene } from './scene';
 import type { Expected } from './stand-in';
+import { AGAIN, CALL } from './usual-calls';
 
 /** How many attempts are made while what the owner has changed stays so. */
 const CHANGED_FOR = 2;
 const UNKNOWN = 'conn_01h455vb4pex5vsknk084sn02q';
+/** More than policies approve. */
+const MANY = 1_000;
 const TOKEN = 'token_01h455vb4pex5vsknk084sn02q';
+
+type Race = Extract<Attempt, { do: 'race' }>;
 
 /** A run of attempts by the hostile agent, with what came of them. */
 export class HostileWalk {
@@ -17,6 +22,7 @@ export class HostileWalk {
   readonly faults: string[] = [];
   private changedFor = 0;
   private keys = 0;
+  private races = 0;
   private last: { call: HostileCall; key: string | null } | null = null;
 
   private constructor(readonly scene: HostileScene) {}
@@ -37,9 +43,20 @@ export class HostileWalk {
         return await this.happen(attempt.what);
       case 'forge':
         return await this.forge(attempt.amount);
+      case 'race':
+        return await this.race(attempt);
       case 'call':
         return await this.call(attempt);
     }
+  }
+
+  private async race({ isAsked, what, moment }: Race): Promise<void> {
+    this.races += 1;
+    const event = { what, moment };
+    if (!isAsked) return await this.take({ ...CALL, key: 'fresh', event });
+    await this.take({ ...CALL, amount: MANY + this.races, key: 'fresh' });
+    await this.scene.apply('approve');
+    await this.take({ ...AGAIN, event });
   }
 
   private async happen(what: Event): Promise<void> {
@@ -78,7 +95,7 @@ export class HostileWalk {
   private async call(attempt: HostileCall): Promise<void> {
     const { scene } = this;
     const isAgain = attempt.isAgain && this.last !== null;
-    const call = isAgain && this.last ? { ...this.last.call, event: null } : attempt;
+    const call = isAgain && this.last ? { ...this.last.call, event: attempt.event } : attempt;
     const key = isAgain && this.last ? this.last.key : this.keyOf(attempt);
     this.last = { call, key };
     const { credential, agent } = this.callerOf(call);
