@@ -9,6 +9,7 @@ import type { DraftRequest } from '../../permissions/requests/permission-request
 import type { Rules } from '../../permissions/requests/weigh';
 import { pauseAfter } from '../../permissions/wait';
 import { assertLoaded } from '../../policies/policy';
+import { credentialTexts } from '../auth';
 import type { ConnectionRow } from '../connection';
 import { type Match, matchRule } from '../rules/match-rule';
 import { openSecret } from '../secret';
@@ -281,10 +282,15 @@ function send(
  */
 function answerWith(
   { proxyBase }: IncomingCall,
-  { connection: { baseUrl } }: ReadCall,
+  { connection, secret }: ReadCall,
   sent: Sent,
   permission: Id<'perm'> | null,
 ): Response {
   if ('problem' in sent) throw sent.problem;
-  return proxyAnswer(sent.response, { baseUrl, proxyBase, permission });
+  return proxyAnswer(sent.response, {
+    baseUrl: connection.baseUrl,
+    proxyBase,
+    credential: credentialTexts(connection, secret),
+    permission,
+  });
 }
