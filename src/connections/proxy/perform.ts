@@ -13,7 +13,7 @@ import { credentialTexts } from '../auth';
 import type { ConnectionRow } from '../connection';
 import { type Match, matchRule } from '../rules/match-rule';
 import { openSecret } from '../secret';
-import { proxyAnswer } from './answer';
+import { forbidRetries, proxyAnswer } from './answer';
 import { askForCall, draftCall, type Step } from './ask';
 import { callName } from './call-name';
 import { countRead } from './count-read';
@@ -92,6 +92,8 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
       if (left <= 0) throw stillPending(step.id);
       await runtime.sleep(Math.min(pauseAfter(waits), left));
       waits++;
+      // The agent may be calling again, and that call is to get the answer.
+      if (incoming.request.signal.aborted) throw stillPending(step.id);
     } else {
       races++;
     }
@@ -287,10 +289,13 @@ function answerWith(
   permission: Id<'perm'> | null,
 ): Response {
   if ('problem' in sent) throw sent.problem;
-  return proxyAnswer(sent.response, {
+  const answer = proxyAnswer(sent.response, {
     baseUrl: connection.baseUrl,
     proxyBase,
     credential: credentialTexts(connection, secret),
     permission,
   });
+  // The act is not sent again, so an SDK that tried again would only hide this answer.
+  if (permission && sent.outcome.status === 'unknown') forbidRetries(answer.headers);
+  return answer;
 }

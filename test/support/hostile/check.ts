@@ -141,7 +141,7 @@ async function readHistories({ account, other }: HostileScene): Promise<Map<stri
   const histories = new Map<string, History>();
   for (const entry of [...(await account.log()), ...(await other.log())]) {
     const { permission_request_id: id, agent_id: agent, event_type: event } = entry;
-    const history = histories.get(id) ?? { id, agent, events: [], entries: [] };
+    const history: History = histories.get(id) ?? { id, agent, events: [], entries: [] };
     history.events.push(event);
     history.entries.push(entry);
     histories.set(id, history);
