@@ -5,9 +5,7 @@ import { RulesError, readRulesFile } from '../mcp/rules-file.ts';
 import { McpToolRules } from '../mcp/tool-rules.ts';
 import { LAUNCHERS } from './launchers.ts';
 import type { ParsedCommand } from './parse-command.ts';
-
-/** The name of the shell in rules, whatever the tool calls it. */
-export const SHELL = 'Bash';
+import { SHELL } from './tool.ts';
 
 /** A rule for commands of the shell, such as `Bash(git push *)`. */
 interface CommandRule {
