@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/packages/client/cli/hook/decide';
 import { HookRules } from '../../src/packages/client/cli/hook/hook-rules';
 import { type CodingTool, EventError, readEvent } from '../../src/packages/client/cli/hook/tool';
@@ -107,29 +107,44 @@ it('tells how a call ended, as far as its tool does', () => {
   );
 });
 
-it('decides by the recorded calls: a patch of the rules asks, and so does one elsewhere', async () => {
+describe('decides by the recorded calls', () => {
   const rules = new HookRules(
     '{"tools": {"apply_patch": "allow", "Write": "allow", "Bash(echo *)": "allow"}}',
   );
-  const protectedFiles = ['/home/ada/project/src/new.txt', '/usr/bin/rules.json'];
-  const effect = async (tool: CodingTool, event: object, files: string[]) => {
+  const FILES = ['/home/ada/project/src/new.txt', '/usr/bin/rules.json'];
+
+  async function effectOf(
+    tool: CodingTool,
+    event: object,
+    protectedFiles: string[] = FILES,
+    platform: NodeJS.Platform = 'linux',
+  ): Promise<string | undefined> {
     const call = readEvent(tool, event);
-    if (call.phase !== 'before') throw new Error('not a call');
-    const treatment = await decide(call, rules, {
-      tool,
-      platform: 'linux',
-      protectedFiles: files,
-    });
+    if (call.phase !== 'before') throw new Error('The event is the end of a call.');
+    const treatment = await decide(call, rules, { tool, platform, protectedFiles });
     return ['allow', 'ask', 'deny'][strictness(treatment)];
-  };
-  for (const [files, expected] of [
-    [[], 'allow'],
-    [protectedFiles, 'ask'],
-  ] as const) {
-    expect(await effect('codex', codex.events.patch, [...files])).toBe(expected);
-    expect(await effect('claude-code', claudeCode.events.write, [...files])).toBe(expected);
   }
-  expect(await effect('codex', codex.events.shell, protectedFiles)).toBe('allow');
-  const echo = { ...codex.events.elsewhere, tool_input: { command: 'echo bin/rules.json' } };
-  expect(await effect('codex', echo, protectedFiles)).toBe('ask');
+
+  it('a call that names a file which guards the agent asks', async () => {
+    expect(await effectOf('codex', codex.events.patch, [])).toBe('allow');
+    expect(await effectOf('codex', codex.events.patch)).toBe('ask');
+    expect(await effectOf('claude-code', claudeCode.events.write, [])).toBe('allow');
+    expect(await effectOf('claude-code', claudeCode.events.write)).toBe('ask');
+    expect(await effectOf('codex', codex.events.shell)).toBe('allow');
+    for (const command of [
+      'echo bin/rules.json',
+      'echo --to=bin/rules.json',
+      'echo ../usr/BIN/rules.json',
+    ]) {
+      const event = { ...codex.events.elsewhere, tool_input: { command } };
+      expect([command, await effectOf('codex', event)]).toEqual([command, 'ask']);
+    }
+  });
+
+  it('a command asks where the tool may start another shell', async () => {
+    expect(await effectOf('codex', codex.events.shell, [], 'win32')).toBe('ask');
+    expect(await effectOf('claude-code', claudeCode.events.shell, [], 'win32')).toBe('allow');
+    const words = { ...codex.events.shell, tool_input: { command: ['echo', 'hello'] } };
+    expect(await effectOf('codex', words, [])).toBe('ask');
+  });
 });

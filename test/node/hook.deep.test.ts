@@ -76,6 +76,8 @@ interface Settings {
   url?: string;
   key?: string;
   timeout?: number;
+  /** Whether the tool leaves the event unfinished. */
+  isOpen?: boolean;
 }
 
 /** Runs the hook in a process of its own, as a tool does. */
@@ -99,7 +101,8 @@ async function run(
   child.stderr.on('data', (data) => {
     stderr += data;
   });
-  child.stdin.end(typeof event === 'string' ? event : JSON.stringify(event));
+  child.stdin.write(typeof event === 'string' ? event : JSON.stringify(event));
+  if (!settings.isOpen) child.stdin.end();
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   const milliseconds = performance.now() - started;
   return { code, json: stdout ? JSON.parse(stdout) : {}, stderr, milliseconds };
@@ -346,6 +349,13 @@ it.each(TOOLS)(
     ).toEqual({});
   },
 );
+
+it.each(TOOLS)('%s: an event that does not end is a denial in time', async (tool) => {
+  const event = eventBefore(tool, callOf(tool, 'git status'));
+  const answer = await run(tool, event, { timeout: 4, isOpen: true });
+  expect([answer.code, reasonOf(answer)]).toEqual([0, expect.stringContaining('was not run')]);
+  expect(answer.milliseconds).toBeLessThan(4_000);
+});
 
 it('a crash is exit code 2 with a text on stderr', async () => {
   const answer = await run('codex', '{}', { timeout: Number.NaN });

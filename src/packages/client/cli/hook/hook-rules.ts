@@ -76,7 +76,7 @@ export class HookRules {
     const exact = findRule(this.#commands, words);
     let found = exact?.rule ?? null;
     // The same program by its path, and in another spelling, which some file systems ignore.
-    for (const spelling of [[basename, ...words.slice(1)], words.map(foldName)]) {
+    for (const spelling of [[basename, ...words.slice(1)], words]) {
       const other = findRule(this.#commands, spelling, foldName);
       if (other && strictness(other.rule) > this.#strictnessOf(found)) found = other.rule;
     }
