@@ -116,10 +116,25 @@ export async function refusalAnswer(problem: Problem, c: HonoContext<AppEnv>): P
   const response = problemResponse(problem, c);
   const document: { code: string; detail: string } = await response.json();
   const { code, detail } = document;
-  const body = { ...document, error: { type: 'countersign_refusal', code, message: detail } };
+  const error = { type: 'countersign_refusal', code, message: detail };
   const { status, headers } = response;
+  if (!acceptsProblems(c.req.header('Accept'))) headers.set('Content-Type', 'application/json');
   headers.set('Countersign-Refusal', code);
+  forbidRetries(headers);
+  return new Response(JSON.stringify({ ...document, message: detail, error }), { status, headers });
+}
+
+/** Tells the SDKs that have a header for it not to make the call again by themselves. */
+export function forbidRetries(headers: Headers): void {
   headers.set('X-Should-Retry', 'false');
   headers.set('Stripe-Should-Retry', 'false');
-  return new Response(JSON.stringify(body), { status, headers });
+}
+
+/**
+ * Whether a client accepts a problem document. The SDKs that name only types of their own parse
+ * nothing but `application/json`.
+ */
+function acceptsProblems(accept: string | undefined): boolean {
+  if (accept === undefined) return true;
+  return /(^|,)\s*(\*\/\*|application\/\*|application\/problem\+json)\s*(;|,|$)/i.test(accept);
 }

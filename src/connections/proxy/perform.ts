@@ -12,7 +12,7 @@ import { assertLoaded } from '../../policies/policy';
 import type { ConnectionRow } from '../connection';
 import { type Match, matchRule } from '../rules/match-rule';
 import { openSecret } from '../secret';
-import { proxyAnswer } from './answer';
+import { forbidRetries, proxyAnswer } from './answer';
 import { askForCall, draftCall, type Step } from './ask';
 import { callName } from './call-name';
 import { countRead } from './count-read';
@@ -91,6 +91,8 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
       if (left <= 0) throw stillPending(step.id);
       await runtime.sleep(Math.min(pauseAfter(waits), left));
       waits++;
+      // The agent may be calling again, and that call is to get the answer.
+      if (incoming.request.signal.aborted) throw stillPending(step.id);
     } else {
       races++;
     }
@@ -286,5 +288,8 @@ function answerWith(
   permission: Id<'perm'> | null,
 ): Response {
   if ('problem' in sent) throw sent.problem;
-  return proxyAnswer(sent.response, { baseUrl, proxyBase, permission });
+  const answer = proxyAnswer(sent.response, { baseUrl, proxyBase, permission });
+  // The act is not sent again, so an SDK that tried again would only hide this answer.
+  if (permission && sent.outcome.status === 'unknown') forbidRetries(answer.headers);
+  return answer;
 }
