@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { Octokit } from '@octokit/rest';
 import { retryPolicies, type WebClient } from '@slack/web-api';
 import type OpenAI from 'openai';
@@ -146,6 +147,56 @@ it('octokit would call another host to upload an asset without the base URL of t
   expect(new URL(url).origin).toBe('https://uploads.github.com');
 });
 
+it('octokit follows the redirect of an act, which did nothing, and asks for the other address', async () => {
+  const { agent, standIn, calls } = await connect(OCTOKIT);
+  standIn.script(answers({}, 307, { Location: `${standIn.origin}/repositories/7/issues` }));
+  expect(await calls.act()).toMatchObject({ data: OCTOKIT.act.answer });
+  expect(standIn.received.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'POST /repos/acme/shop/issues',
+    'POST /repositories/7/issues',
+  ]);
+  expect(await agent.outcomes()).toEqual(['failed', 'succeeded']);
+
+  standIn.script(answers({}, 302, { Location: 'https://evil.example/archive' }));
+  const octokit = await loadOctokit(agent.settings);
+  const archive = await octokit.rest.repos.downloadTarballArchive({ ...REPOSITORY, ref: 'v1' });
+  expect([archive.url, archive.headers.location]).toEqual([
+    `${agent.settings.baseUrl}/repos/acme/shop/tarball/v1`,
+    undefined,
+  ]);
+});
+
+it('the headers of an SDK are sent on that the connection names, and no others', async () => {
+  const forward_headers = ['Accept', 'Content-Type', 'Stripe-Version', 'Stripe-Account'];
+  const { agent, standIn } = await connect(STRIPE, { forward_headers });
+  const stripe = await loadStripe(agent.settings);
+  await stripe.refunds.create({ charge: 'ch_1' }, { stripeAccount: 'acct_1' });
+  const [{ headers } = { headers: {} }] = standIn.received;
+  expect(headers).toMatchObject({ 'stripe-account': 'acct_1' });
+  expect(headers['stripe-version']).toMatch(/^20\d\d-\d\d-\d\d/);
+  expect(Object.keys(headers).filter((name) => name.startsWith('x-'))).toEqual([]);
+});
+
+it('openai reads a compressed answer', async () => {
+  const { agent, standIn } = await connect(OPENAI);
+  standIn.script((response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' });
+    response.end(gzipSync(JSON.stringify({ id: 'größe' })));
+  });
+  const openai = await loadOpenai(agent.settings);
+  expect(await openai.models.retrieve('gpt-5')).toEqual({ id: 'größe' });
+});
+
+it('openai waits after a 429 that asks for longer than the connection waits, and acts once', async () => {
+  const { agent, standIn, calls } = await connect(OPENAI, { timeout: 1 });
+  standIn.script(answers({}, 429, { 'Retry-After': '2' }));
+  const startedAt = Date.now();
+  expect(await calls.act()).toMatchObject(OPENAI.act.answer);
+  expect(Date.now() - startedAt).toBeGreaterThan(1_900);
+  expect([standIn.received.length, standIn.performed.length]).toEqual([2, 1]);
+  expect(await agent.outcomes()).toEqual(['failed', 'succeeded']);
+});
+
 it('openai, stripe and slack read page after page', async () => {
   const file = (id: string) => ({ id, object: 'file' });
   const ofOpenai = await connect(OPENAI);
@@ -216,7 +267,25 @@ it.each([OPENAI, STRIPE])(
   },
 );
 
-it('the retries of Slack, if they are left on, are harmless and find the approval', async () => {
+/** The defaults of a connection, in milliseconds. */
+const DEFAULTS = { wait: 25_000, timeout: 60_000, repeatAfter: 600_000 };
+
+it('an SDK without keys, set up as the guide says, waits for the answer and ends its tries in time', async () => {
+  const { agent } = await connect(OPENAI);
+  const { timeout, maxRetries } = await loadOpenai(agent.settings);
+  expect(timeout).toBeGreaterThan(DEFAULTS.wait + DEFAULTS.timeout);
+  expect(timeout * (maxRetries + 1)).toBeLessThan(DEFAULTS.repeatAfter);
+  expect((await loadSlack(agent.settings)).retryConfig.retries).toBe(0);
+  // What the guide says of the retries that it switches off.
+  const { retries = 0, factor = 0 } = retryPolicies.tenRetriesInAboutThirtyMinutes;
+  const pauses = Array.from({ length: retries }, (_, i) => 2_000 * factor ** i);
+  const slackPauses = pauses.reduce((sum, each) => sum + each);
+  expect(slackPauses).toBeGreaterThan(DEFAULTS.repeatAfter);
+  const longest = slackPauses + (retries + 1) * (DEFAULTS.wait + DEFAULTS.timeout);
+  expect(longest).toBeLessThan(3_600_000);
+});
+
+it('the retries of Slack, while `repeat_after` lasts, are harmless and find the approval', async () => {
   const { agent, standIn } = await connect(SLACK, { action: 'people.act', wait: 1 });
   const slack = await loadSlack(agent.settings);
   slack.retryConfig = { ...retryPolicies.rapidRetryPolicy, retries: 60 };
