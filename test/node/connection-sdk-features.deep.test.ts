@@ -159,6 +159,28 @@ it('the headers of an SDK are sent on that the connection names, and no others',
   expect(Object.keys(headers).filter((name) => name.startsWith('x-'))).toEqual([]);
 });
 
+it('a key of its own makes the same call of openai or octokit another act', async () => {
+  const ofOpenai = await connect(OPENAI);
+  const openai = await loadOpenai(folder, ofOpenai.agent.settings);
+  const ofOctokit = await connect(OCTOKIT);
+  const octokit = await loadOctokit(folder, ofOctokit.agent.settings);
+  const ask = (key: string) =>
+    openai.chat.completions.create(QUESTION, { headers: { 'Idempotency-Key': key } });
+  const open = (key: string) =>
+    octokit.rest.issues.create({
+      ...REPOSITORY,
+      title: 'Same',
+      headers: { 'Idempotency-Key': key },
+    });
+  for (const key of ['1', '2']) await Promise.all([ask(key), open(key)]);
+  expect(OPENAI.codeOf(await errorOf(ask('1')))).toBe('already_used');
+  expect(OCTOKIT.codeOf(await errorOf(open('1')))).toBe('already_used');
+  for (const { agent, standIn } of [ofOpenai, ofOctokit]) {
+    expect(standIn.received).toHaveLength(2);
+    expect(await agent.outcomes()).toEqual(['succeeded', 'succeeded']);
+  }
+});
+
 it('openai reads a compressed answer', async () => {
   const { agent, standIn } = await connect(OPENAI);
   standIn.script((response) => {
