@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /** Changes a path as somebody does who wants to reach what a rule denies. */
-const PATH_TRICKS: Record<string, (path: string) => string> = {
+export const PATH_TRICKS: Record<string, (path: string) => string> = {
   none: (path) => path,
   'letters encoded': (path) => path.replace(/[a-z]/, (letter) => percent(letter)),
   'letters encoded in upper case': (path) =>
@@ -63,7 +63,7 @@ const QUERIES = [
 ];
 
 /** Bodies by their kind, with an amount to pay. */
-const BODIES: Record<string, (amount: number) => { type?: string; raw: BodyInit }> = {
+export const BODIES: Record<string, (amount: number) => { type?: string; raw: BodyInit }> = {
   json: (amount) => ({ type: 'application/json', raw: `{"amount":${amount},"to":"a"}` }),
   form: (amount) => ({ type: 'application/x-www-form-urlencoded', raw: `amount=${amount}&to=a` }),
   multipart: (amount) => ({
