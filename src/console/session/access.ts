@@ -2,7 +2,6 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
-import type { Query } from '../../db/database';
 import { invalidRequest, Problem, unavailable } from '../../errors';
 import {
   callerLogFields,
@@ -213,8 +212,7 @@ export function requireScopes(
 }
 
 /** The query of what waits for the caller. */
-interface InboxQueries {
-  [name: string]: Query | null;
+interface InboxQueries extends NamedQueries {
   inbox: ReturnType<typeof selectWaitingCount> | null;
 }
 
