@@ -241,7 +241,8 @@ describe('nothing is sent', () => {
     for (const caller of [otherAgent, sibling])
       expect(codeOf(await callUpstream(caller, connection))).toEqual([404, 'not_found']);
     expect(codeOf(await callUpstream(agent, otherConnection))).toEqual([404, 'not_found']);
-    expect(codeOf(await callUpstream(agent, { id: 'conn_x' }))).toEqual([404, 'not_found']);
+    for (const id of ['conn_x', connection.id.replace('_', '%5F'), connection.id.toUpperCase()])
+      expect(codeOf(await callUpstream(agent, { id }))).toEqual([404, 'not_found']);
     const navigate = { headers: { 'Sec-Fetch-Mode': 'navigate' } };
     expect(codeOf(await callUpstream(agent, connection, navigate))).toEqual([404, 'not_found']);
     const user = { account, key: account.token } as unknown as TestAgent;

@@ -1,4 +1,6 @@
-import { type Attempt, BODIES, type HostileCall, PATH_TRICKS } from './attempts';
+import type { Attempt, HostileCall } from './attempts';
+import { BODIES } from './bodies';
+import { PATH_TRICKS } from './path-tricks';
 
 /** A payment that a policy approves. */
 export const CALL: HostileCall = {
