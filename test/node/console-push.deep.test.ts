@@ -214,6 +214,15 @@ describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
     });
     expect(opened).toEqual([`${origin}/console/permissions/${id}`]);
 
+    const [before] = (await api('GET', '/v1/me/notifications', token)).push;
+    const key = await page.getAttribute('[data-push-key]', 'data-push-key');
+    await page.evaluate(() => localStorage.setItem('push-key', btoa('an old key')));
+    const renewed = page.waitForResponse(`**/console/me/push/${before.id}`);
+    await page.reload();
+    expect((await renewed).status()).toBe(204);
+    expect(await page.evaluate(() => localStorage.getItem('push-key'))).toBe(key);
+    await section.getByText('You are notified on this device.').waitFor();
+
     await section.getByRole('button', { name: 'Remove' }).click();
     await section.getByRole('button', { name: 'Notify me on this device' }).waitFor();
     const settings = await api('GET', '/v1/me/notifications', token);
