@@ -229,7 +229,13 @@ function Page({
             </>
           )}
         </header>
-        {signedIn && <Navigation path={path} scopes={signedIn.context.principal.scopes} />}
+        {signedIn && (
+          <Navigation
+            path={path}
+            scopes={signedIn.context.principal.scopes}
+            waiting={signedIn.waiting}
+          />
+        )}
         <main id="main" class={isNarrow ? 'narrow' : undefined} tabindex={-1}>
           <div class="title">
             {above && (

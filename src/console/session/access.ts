@@ -23,6 +23,7 @@ import {
 } from '../../identity/sessions/authenticate';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { Id } from '../../lib/typeid';
+import { countText, selectWaitingCount, type WaitingCount } from '../../permissions/count-waiting';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
@@ -37,6 +38,8 @@ export interface SignedIn {
   session: { id: Id<'session'>; authenticatedAt: number };
   /** How the pages name the caller and the account. */
   names: { caller: string; account: string };
+  /** How many requests wait for the caller, in a few characters; null if none is known to. */
+  waiting: string | null;
   /** The stop of the account; null if it is not stopped. */
   stop: SessionAuthentication['stop'];
   /** The CSRF token that changes of the page have to send back. */
@@ -125,9 +128,13 @@ export function consoleAccess<Q extends NamedQueries>(
     const secret = sessionCookie(c);
     if (secret !== undefined) await limitCredential(c, secret);
     const key = await onceKey(c);
+    const preloadPage: Preload<Q & InboxQueries> = async (c, reader, account, id, caller) => ({
+      ...((await preload?.(c, reader, account, id, caller)) as Q),
+      inbox: isAskedByScript(c) ? null : selectWaitingCount(reader, caller, c.var.runtime.now()),
+    });
     const authenticate = async () => {
       if (secret === undefined) return null;
-      const { queries, read } = requestQueries(c, key, preload);
+      const { queries, read } = requestQueries(c, key, preloadPage);
       const found = await authenticateSession(c, secret, queries);
       return found && { ...found, ...read(found.loaded) };
     };
@@ -141,7 +148,8 @@ export function consoleAccess<Q extends NamedQueries>(
       csrfToken(keyring, secret),
       senderMark(keyring, principal),
     ]);
-    c.set('signedIn', { context, session, names, stop, csrf, sender });
+    const waiting = waitingText(principal, loaded.inbox);
+    c.set('signedIn', { context, session, names, waiting, stop, csrf, sender });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
@@ -203,6 +211,17 @@ export function requireScopes(
   );
 }
 
+/** The query of what waits for the caller. */
+interface InboxQueries extends NamedQueries {
+  inbox: ReturnType<typeof selectWaitingCount> | null;
+}
+
+/** How many requests wait for a caller; null for one who may not decide. */
+function waitingText({ scopes }: UserPrincipal, [count]: WaitingCount[] = []): SignedIn['waiting'] {
+  const mayDecide = DECIDER.every((scope) => scopes.includes(scope));
+  return mayDecide && count ? countText(count) : null;
+}
+
 /** The token of a script is in a header, that of a form in a field. */
 async function readCsrfToken(c: HonoContext): Promise<string> {
   const header = c.req.header('X-CSRF-Token');
@@ -237,10 +256,13 @@ async function refuse<Q extends NamedQueries>(
  * Whether the script of a page asks, which can do nothing with the page to sign in: for a part of a
  * page, or for JSON.
  */
-function isAskedByScript({ req }: HonoContext): boolean {
+function isAskedByScript({ req }: RequestContext): boolean {
   const asksForJson = req.header('Accept')?.startsWith('application/json') ?? false;
   return req.header('HX-Request') === 'true' || req.query('part') !== undefined || asksForJson;
 }
+
+/** The scopes of those for whom requests wait. */
+const DECIDER: readonly Scope[] = ['permissions:read', 'permissions:decide'];
 
 /** Pages that sign somebody in. Their links to other pages send no `Referer`. */
 const SIGN_IN_PAGES = ['/console/sign-in', '/console/invitations/'];
