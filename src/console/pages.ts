@@ -63,6 +63,7 @@ import {
   revoke,
   sendStatement,
 } from './permission/decide';
+import { sendState } from './permission/live-state';
 import { sendReceipt } from './permission/receipt';
 import { makePolicy, preloadSourceRequest, showNewPolicy } from './policies/new';
 import { showPolicies } from './policies/policies';
@@ -136,6 +137,11 @@ export const pages = new Hono<AppEnv>()
     '/console/permissions/:id',
     consoleAccess(DECIDE, preloadDecidable, SHOWS_ONLY),
     showTypedCard,
+  )
+  .get(
+    '/console/permissions/:id/state',
+    consoleAccess('permissions:read', preloadPermission),
+    sendState,
   )
   .post('/console/permissions/:id/decide', consoleAccess(DECIDE, preloadFormDecision), decide)
   .post(

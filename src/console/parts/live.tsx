@@ -8,10 +8,9 @@ interface LivePartProps {
   /** Seconds between two loads. */
   seconds: number;
   /**
-   * The title of the document. The script sets it again after each load, because it may contain a
-   * count.
+   * The title of the document, if it may contain a count: the script sets it again after each load.
    */
-  title: string;
+  title?: string;
   /**
    * Whether loads are skipped while the pointer is over the part or something in it has the focus.
    */
@@ -43,7 +42,7 @@ export function LivePart({
     'hx-get': source,
     'hx-trigger': `every ${seconds}s`,
     'hx-swap': 'outerMorph',
-    'data-title': `${title} · Countersign`,
+    ...(title !== undefined && { 'data-title': `${title} · Countersign` }),
     ...(pauses && { 'data-pauses': '' }),
   };
   return (

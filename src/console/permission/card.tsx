@@ -35,6 +35,7 @@ import { isSenderMark } from '../session/session';
 import { Binding } from './binding';
 import { DecisionForm } from './decision-form';
 import { Ending } from './ending';
+import { LiveState } from './live-state';
 import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
@@ -161,6 +162,11 @@ export async function sendCard(
             </span>
           </p>
         </div>
+        {isPending && (
+          <div class="live-state" role="status">
+            <LiveState row={row} status={permission.status} />
+          </div>
+        )}
         {notifiedNobody && <NobodyNotified />}
         <div class="decision">
           <div class="about">

@@ -702,6 +702,7 @@ const CONSOLE: Line[] = [
   page((a) => `/console/audit/${a.entry}/entry`, '/console/audit/:id/entry'),
   page((a) => `/console/audit/${a.entry}/proof`, '/console/audit/:id/proof'),
   page((a) => `/console/permissions/${a.reviewed}/receipt`, '/console/permissions/:id/receipt'),
+  page((a) => `/console/permissions/${a.reviewed}/state`, '/console/permissions/:id/state'),
   page((a) => a.invitation, '/console/invitations/:secret'),
   page(
     () =>
