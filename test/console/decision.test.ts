@@ -543,8 +543,10 @@ describe('a decision', () => {
     const { agent, browser, path } = await open();
     const next = await agent.request({ preview: { title: 'The next one' } });
     await browser.submit(`${path}/decide`, { decision: 'deny' });
+    const link = `href="/console/permissions/${next.id}"`;
+    expect((await browser.get(path)).text).toContain(link);
     const { text } = await browser.get(path);
-    expect(text).toContain(`href="/console/permissions/${next.id}"`);
+    expect(text).toContain(link);
     expect(readText(text)).toContain('Next: Agent says: The next one');
   });
 

@@ -10,6 +10,7 @@ import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
 import { StopBanner, StopLink } from './stop-banner';
+import { ToldStrip } from './told';
 
 interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
@@ -20,6 +21,8 @@ interface PageContent {
   isNarrow?: boolean;
   /** The status of the response; by default 200. */
   status?: number | undefined;
+  /** What was just done, where the page has more to say about it than any other page. */
+  told?: Child;
   /** The names that `Named` shows instead of ids. */
   names?: Names | undefined;
   /**
@@ -146,6 +149,7 @@ function standingOf({ member, token }: UserPrincipal): string {
 function Page({
   title,
   heading = title,
+  told,
   children,
   isNarrow,
   signedIn,
@@ -216,6 +220,7 @@ function Page({
             )}
             <h1>{heading}</h1>
           </div>
+          {told ?? <ToldStrip told={signedIn?.told ?? null} />}
           {children}
           <p id="message" role="alert"></p>
         </main>

@@ -34,6 +34,7 @@ import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { Binding } from './binding';
 import { DecisionForm } from './decision-form';
+import { DecisionTold } from './decision-told';
 import { Ending } from './ending';
 import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
@@ -95,6 +96,7 @@ export async function sendCard(
   refused?: { refusal: Refusal; form: Form },
 ): Promise<Response> {
   const { context } = c.var.signedIn;
+  const { told } = c.var.signedIn;
   const { principal, reader, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
@@ -113,7 +115,7 @@ export async function sendCard(
       maySeeLog && listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY }),
       listNotifications(context, { id: row.id, limit: MESSAGES }),
       isPending && hasNotifiedNobody(context, row.id),
-      !isPending && mayDecide && findNext(context),
+      (told || !isPending) && mayDecide && findNext(context),
       maySeePolicies ? reader.load([selectActivePolicies(principal.account.number)]) : [[]],
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
@@ -131,6 +133,9 @@ export async function sendCard(
       <Written text={title} />,
     ],
     status: refused?.refusal.status,
+    told: told && (
+      <DecisionTold deed={told.deed} permission={permission} row={row} next={next || undefined} />
+    ),
     children: (
       <>
         <div class="card-top">
@@ -192,7 +197,7 @@ export async function sendCard(
               <Ending
                 permission={{ ...permission, ...(series_usage && { series_usage }) }}
                 refusal={refused?.refusal}
-                next={next || undefined}
+                next={told ? undefined : next || undefined}
               />
             )}
             {permission.outcome && <OutcomeSection outcome={permission.outcome} isSent={isSent} />}

@@ -22,6 +22,7 @@ import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
 import { readSeries } from '../series/series-fields';
 import type { PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
 
@@ -78,7 +79,7 @@ export async function decide(c: DecisionContext): Promise<Response> {
   } catch (error) {
     return sendCard(c, await loadDecidable(c, context), { refusal: refusalOf(error), form });
   }
-  return c.redirect(`/console/permissions/${row.id}`, 303);
+  return redirectAndTell(c, `/console/permissions/${row.id}`, 'voted');
 }
 
 /** Revokes the token of the permission in the path. */
@@ -86,7 +87,7 @@ export async function revoke(c: PreloadedContext<typeof preloadPermission>): Pro
   const { context } = c.var.signedIn;
   const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
   await revokeToken(context, { permission: row, via: 'console' });
-  return c.redirect(`/console/permissions/${row.id}`, 303);
+  return redirectAndTell(c, `/console/permissions/${row.id}`, 'revoked');
 }
 
 /**

@@ -26,6 +26,7 @@ import type { Id } from '../../lib/typeid';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
+import { forgetTold, readTold, type Told } from './told';
 
 /**
  * Somebody who is signed in to the console. `principal.token` is the user token with which they
@@ -43,6 +44,8 @@ export interface SignedIn {
   csrf: string;
   /** Marks the forms of the page as those of this person. */
   sender: string;
+  /** What the form did that led to this page; null if none did. */
+  told: Told | null;
 }
 
 /** The environment of a page for people who are signed in. */
@@ -141,7 +144,8 @@ export function consoleAccess<Q extends NamedQueries>(
       csrfToken(keyring, secret),
       senderMark(keyring, principal),
     ]);
-    c.set('signedIn', { context, session, names, stop, csrf, sender });
+    const told = c.req.method === 'GET' ? readTold(c) : null;
+    c.set('signedIn', { context, session, names, stop, csrf, sender, told });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
@@ -177,7 +181,8 @@ export function consoleAccess<Q extends NamedQueries>(
     });
     requireScopes(principal, scopes);
     if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);
-    return next();
+    await next();
+    if (told) forgetTold(c);
   });
 }
 
