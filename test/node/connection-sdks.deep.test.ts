@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ConnectedAgent, errorOf, SECRET, sdkScene } from '../support/local/sdk-scene';
 import { type Part, SDKS, type Sdk } from '../support/local/sdks';
 import {
@@ -167,6 +167,23 @@ describe.each(SDKS)('$name, set up as the guide says', (sdk) => {
     expect(await agent.outcomes()).toEqual(['succeeded']);
     expect(sdk.codeOf(await errorOf(calls.act({ idempotencyKey: 'one' })))).toBe('already_used');
     expect(standIn.received).toHaveLength(1);
+  });
+
+  it('acts once if the answer is lost on its way to the agent', async () => {
+    const { fetch } = globalThis;
+    onTestFinished(() => void vi.unstubAllGlobals());
+    let tries = 0;
+    vi.stubGlobal('fetch', async (...call: Parameters<typeof fetch>) => {
+      const answer = await fetch(...call);
+      const body = await answer.arrayBuffer();
+      tries += 1;
+      if (tries === 1) throw new TypeError('fetch failed');
+      return new Response(body, answer);
+    });
+    const { agent, standIn, calls } = await connect(sdk);
+    await errorOf(calls.act());
+    expect([tries, standIn.received.length]).toEqual([sdk.triesAtLoss, 1]);
+    expect(await agent.outcomes()).toEqual(['succeeded']);
   });
 
   it('gets the answer after a 429 that says when to try again', async () => {

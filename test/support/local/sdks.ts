@@ -59,6 +59,8 @@ export interface Sdk {
   codeOf: (error: SdkError) => string | undefined;
   /** How often it makes a call that is answered 429 without `Retry-After`. */
   triesAt429: number;
+  /** How often it makes a call if the first answer is lost, and the second one is a refusal. */
+  triesAtLoss: number;
 }
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -99,6 +101,7 @@ export const OPENAI: Sdk = {
   },
   codeOf: (error) => error.code,
   triesAt429: 3,
+  triesAtLoss: 2,
 };
 
 export const QUESTION = {
@@ -149,6 +152,7 @@ export const STRIPE: Sdk = {
   },
   codeOf: (error) => error.code,
   triesAt429: 1,
+  triesAtLoss: 2,
 };
 
 export const OCTOKIT: Sdk = {
@@ -189,6 +193,7 @@ export const OCTOKIT: Sdk = {
   },
   codeOf: (error) => error.response?.data?.code,
   triesAt429: 1,
+  triesAtLoss: 1,
 };
 
 export const SLACK: Sdk = {
@@ -219,6 +224,7 @@ export const SLACK: Sdk = {
   },
   codeOf: (error) => error.body?.code,
   triesAt429: 1,
+  triesAtLoss: 1,
 };
 
 export const SDKS = [OPENAI, STRIPE, OCTOKIT, SLACK];
