@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { Scope } from '../../http/context';
 
 interface Section {
@@ -46,8 +47,15 @@ export function firstSection(scopes: readonly Scope[]): Pick<Section, 'path' | '
   return SECTIONS.find(maySee(scopes)) ?? OWN;
 }
 
+interface NavigationProps {
+  path: string;
+  scopes: readonly Scope[];
+  /** Stands below the sections. */
+  children: Child;
+}
+
 /** The menu of the sections that the member may see. */
-export function Navigation({ path, scopes }: { path: string; scopes: readonly Scope[] }) {
+export function Navigation({ path, scopes, children }: NavigationProps) {
   const current = sectionOf(path);
   return (
     <nav id="menu" popover="auto" aria-label="Sections">
@@ -65,6 +73,7 @@ export function Navigation({ path, scopes }: { path: string; scopes: readonly Sc
             </ul>
           ),
       )}
+      {children}
     </nav>
   );
 }

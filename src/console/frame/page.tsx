@@ -146,6 +146,26 @@ function standingOf({ member, token }: UserPrincipal): string {
   return token === null ? member.role : `${member.role}, by user token`;
 }
 
+/** Who is signed in, and the way out: at the top, on a phone in the menu. */
+function Who({ signedIn: { names, context } }: { signedIn: SignedIn }) {
+  return (
+    <div class="who">
+      <a href="/console/me">
+        <bdi>{names.caller}</bdi>
+        <small>
+          {standingOf(context.principal)} · <bdi>{names.account}</bdi>
+        </small>
+      </a>
+      <form method="post" action="/console/sign-out">
+        <CsrfField />
+        <button type="submit" class="quiet small">
+          Sign out
+        </button>
+      </form>
+    </div>
+  );
+}
+
 function Page({
   title,
   heading = title,
@@ -192,25 +212,16 @@ function Page({
               <button type="button" class="quiet small menu" popovertarget="menu">
                 Menu
               </button>
-              <div class="who">
-                <a href="/console/me">
-                  <bdi>{signedIn.names.caller}</bdi>
-                  <small>
-                    {standingOf(signedIn.context.principal)} · <bdi>{signedIn.names.account}</bdi>
-                  </small>
-                </a>
-                <form method="post" action="/console/sign-out">
-                  <CsrfField />
-                  <button type="submit" class="quiet small">
-                    Sign out
-                  </button>
-                </form>
-              </div>
+              <Who signedIn={signedIn} />
               <StopBanner signedIn={signedIn} />
             </>
           )}
         </header>
-        {signedIn && <Navigation path={path} scopes={signedIn.context.principal.scopes} />}
+        {signedIn && (
+          <Navigation path={path} scopes={signedIn.context.principal.scopes}>
+            <Who signedIn={signedIn} />
+          </Navigation>
+        )}
         <main id="main" class={isNarrow ? 'narrow' : undefined} tabindex={-1}>
           <div class="title">
             {above && (

@@ -45,7 +45,7 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
     if (detail !== null) refused.push({ id, detail });
   }
   const address = inbox.pathname + inbox.search;
-  if (refused.length === 0) return redirectAndTell(c, address, 'denied', ids.length);
+  if (refused.length === 0) return redirectAndTell(c, address, 'denied', { count: ids.length });
   return sendPage(c, {
     title: `${ids.length - refused.length} of ${ids.length} denied`,
     isNarrow: true,

@@ -6,6 +6,7 @@ import { Approval } from '../../permissions/approve';
 import { decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
 import {
+  type Permission,
   type preloadPermission,
   type ReviewedPermission,
   requirePermission,
@@ -22,9 +23,10 @@ import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
 import { readSeries } from '../series/series-fields';
 import type { PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { type Deed, redirectAndTell } from '../session/told';
 import { sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
+import { agentOfQueue, cardAddress, goToNext } from './queue';
 
 /**
  * Preloads what a form's decision depends on: as `preloadDecision`, for a form instead of a JSON
@@ -71,15 +73,21 @@ export async function decide(c: DecisionContext): Promise<Response> {
   const row = requirePermission(context.principal, loaded.permission?.[0]);
   try {
     const { decision, signed } = readDecision(form, row);
-    await decidePermission(
+    const decided = await decidePermission(
       decidingContext(context, reload, decision, signed),
       decisionState(loaded),
       decision,
     );
+    if (c.req.query('queue') !== undefined) return goToNext(c, decided, deedOf(decided));
   } catch (error) {
     return sendCard(c, await loadDecidable(c, context), { refusal: refusalOf(error), form });
   }
-  return redirectAndTell(c, `/console/permissions/${row.id}`, 'voted');
+  return redirectAndTell(c, cardAddress(row.id, agentOfQueue(c)), 'voted');
+}
+
+/** What a decision did to a request, as the page of the next one says it. */
+function deedOf({ status }: Permission): Deed {
+  return status === 'approved' || status === 'denied' ? status : 'voted';
 }
 
 /** Revokes the token of the permission in the path. */

@@ -2,26 +2,31 @@ import type { Child } from 'hono/jsx';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import type { Permission, ReviewedPermission } from '../../permissions/permission';
 import type { ReviewState } from '../../permissions/reviews/review';
-import { Strip } from '../frame/told';
+import { Strip, ToldStrip } from '../frame/told';
 import { LinkButton } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { joinElements, Named, Time } from '../parts/inline';
 import { pluralOf } from '../parts/words';
-import type { Deed } from '../session/told';
+import type { Deed, Told } from '../session/told';
+import { cardAddress, inboxAddress } from './queue';
 
 /** Of more reviewers, the sentence says only how many approvals it waits for. */
 const MAX_NAMED = 3;
 
 interface DecisionToldProps {
-  deed: Deed;
+  told: Told;
   permission: Permission;
   row: ReviewedPermission;
   /** The request that waits most urgently for the reader. */
   next: WaitingRequest | undefined;
+  /** The agent to whose requests the inbox was limited. */
+  agentId: string | undefined;
 }
 
 /** Says below the heading what the reader's decision did, and where to go on. */
-export function DecisionTold({ deed, permission, row, next }: DecisionToldProps) {
+export function DecisionTold({ told, permission, row, next, agentId }: DecisionToldProps) {
+  if (told.request) return <ToldStrip told={told} />;
+  const { deed } = told;
   return (
     <Strip hasFocus={!next}>
       <p>
@@ -29,11 +34,11 @@ export function DecisionTold({ deed, permission, row, next }: DecisionToldProps)
       </p>
       <div class="actions">
         {next && (
-          <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
+          <a class="button" href={cardAddress(next.permission.id, agentId)} data-next autofocus>
             Next request
           </a>
         )}
-        <LinkButton href="/console" label="Back to the inbox" kind="quiet" />
+        <LinkButton href={inboxAddress(agentId)} label="Back to the inbox" kind="quiet" />
         {deed === 'voted' && permission.token?.status === 'active' && (
           <Action
             action={`/console/permissions/${permission.id}/revoke`}
@@ -50,7 +55,7 @@ function Sentence({
   deed,
   permission: { status, token },
   review,
-}: Pick<DecisionToldProps, 'deed' | 'permission'> & { review: ReviewState | null }): Child {
+}: Pick<DecisionToldProps, 'permission'> & { deed: Deed; review: ReviewState | null }): Child {
   if (deed === 'revoked') return 'The token was revoked: the agent can use it no more.';
   if (status === 'denied') return 'Your denial was taken. The agent may not do it.';
   const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;

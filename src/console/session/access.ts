@@ -23,6 +23,7 @@ import {
 } from '../../identity/sessions/authenticate';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { Id } from '../../lib/typeid';
+import { readAside } from './aside';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
@@ -44,6 +45,8 @@ export interface SignedIn {
   csrf: string;
   /** Marks the forms of the page as those of this person. */
   sender: string;
+  /** The requests that this browser has set aside. */
+  aside: Id<'perm'>[];
   /** What the form did that led to this page; null if none did. */
   told: Told | null;
 }
@@ -145,7 +148,8 @@ export function consoleAccess<Q extends NamedQueries>(
       senderMark(keyring, principal),
     ]);
     const told = c.req.method === 'GET' ? readTold(c) : null;
-    c.set('signedIn', { context, session, names, stop, csrf, sender, told });
+    const aside = readAside(c);
+    c.set('signedIn', { context, session, names, stop, csrf, sender, aside, told });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
