@@ -47,6 +47,7 @@ import { emailRoutes } from './me/email';
 import { saveNotifications, showMe } from './me/me';
 import { preloadFormNotifications } from './me/notifications';
 import { passkeyRoutes } from './me/passkey-routes';
+import { pushRoutes } from './me/push-routes';
 import { endOwnSession, signOut } from './me/sessions';
 import { deleteOwnToken, makeToken, showNewToken } from './me/tokens';
 import { changeMember, changeStatus, remove } from './members/change';
@@ -122,6 +123,7 @@ export const pages = new Hono<AppEnv>()
   .route('/', invitationRoutes)
   .route('/', oidcRoutes)
   .route('/', passkeyRoutes)
+  .route('/', pushRoutes)
   .route('/', emailRoutes)
   .route('/', pairRoutes)
   .route('/', linkRoutes)

@@ -18,10 +18,11 @@ export class Outage {
 
   /**
    * Restarts the count of calls, and fails the call with this number, counted from 1; null fails
-   * none.
+   * none. Nothing runs before a call any more.
    */
   arm(plan: { call: number; mode: OutageMode } | null): void {
     this.calls = 0;
+    this.meanwhile = null;
     this.hasFailed = false;
     this.plan = plan;
     this.isDead = false;

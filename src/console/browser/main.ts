@@ -3,6 +3,7 @@ import { startCopying } from './copy';
 import { startKeys } from './keys';
 import { keepChecks, keepOpen, pauseLiveParts, warnIfOffline, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
+import { startPush } from './push';
 import { startRenewing } from './renew';
 import { submitOnce } from './submit-once';
 import { fillInTimeZone, localizeTimes } from './times';
@@ -22,6 +23,7 @@ for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]
   element.hidden = false;
 fillInTimeZone(document);
 startPasskeys();
+startPush();
 startRenewing();
 submitOnce(window, warnIfOffline);
 startKeys();

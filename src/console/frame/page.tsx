@@ -30,6 +30,11 @@ interface PageContent {
    * console.
    */
   formTarget?: string | undefined;
+  /**
+   * Whether the page may register the service worker that shows notifications, and be installed as
+   * an app.
+   */
+  registersWorker?: boolean;
 }
 
 /** The parts of a request that a page needs. */
@@ -41,10 +46,18 @@ export interface PageRequest {
 /** Answers with a page of the console. */
 export function sendPage(
   c: PageRequest,
-  { formTarget, status, names, ...shown }: PageContent,
+  { formTarget, registersWorker = false, status, names, ...shown }: PageContent,
 ): Response {
-  const page = <Page signedIn={c.var.signedIn} path={c.req.path} {...shown} />;
-  return sendHtml(c, page, { start: '<!doctype html>', status, formTarget, names });
+  const page = (
+    <Page
+      signedIn={c.var.signedIn}
+      path={c.req.path}
+      registersWorker={registersWorker}
+      {...shown}
+    />
+  );
+  const allowed = { formTarget, registersWorker };
+  return sendHtml(c, page, { start: '<!doctype html>', status, names, ...allowed });
 }
 
 /** Answers with a part of a page, which replaces or extends the part that the reader sees. */
@@ -58,9 +71,9 @@ function sendHtml(
   {
     start,
     status = 200,
-    formTarget,
     names = new Map(),
-  }: Pick<PageContent, 'status' | 'formTarget' | 'names'> & { start: string },
+    ...allowed
+  }: Pick<PageContent, 'status' | 'names'> & Allowed & { start: string },
 ) {
   const nonce = toBase64Url(runtime.random(16));
   const once = toBase64Url(runtime.random(16));
@@ -92,15 +105,21 @@ function sendHtml(
       'Cache-Control': 'no-store',
       // A page that opened this one must not steer it while somebody clicks in it.
       'Cross-Origin-Opener-Policy': 'same-origin',
-      'Content-Security-Policy': contentSecurityPolicy(nonce, formTarget),
+      'Content-Security-Policy': contentSecurityPolicy(nonce, allowed),
       // Not no-referrer: with it, browsers send the forms of these pages with the origin null.
       'Referrer-Policy': 'same-origin',
     },
   });
 }
 
+/** What only some pages may do. */
+type Allowed = Pick<PageContent, 'formTarget' | 'registersWorker'>;
+
 /** The nonce also marks the attributes that htmx may follow, so that it ignores injected ones. */
-function contentSecurityPolicy(nonce: string, formTarget?: string): string {
+function contentSecurityPolicy(
+  nonce: string,
+  { formTarget, registersWorker = false }: Allowed,
+): string {
   return [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
@@ -111,7 +130,9 @@ function contentSecurityPolicy(nonce: string, formTarget?: string): string {
     ["form-action 'self'", formTarget].join(' ').trim(),
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    'trusted-types htmx',
+    ...(registersWorker
+      ? ['trusted-types htmx service-worker', "manifest-src 'self'"]
+      : ['trusted-types htmx']),
   ].join('; ');
 }
 
@@ -174,6 +195,7 @@ function Page({
   isNarrow,
   signedIn,
   path,
+  registersWorker = false,
 }: PageContent & { signedIn?: SignedIn | undefined; path: string }) {
   const { nonce } = usePage();
   const above = signedIn && sectionAbove(path);
@@ -194,6 +216,7 @@ function Page({
         {signedIn && <meta name="csrf-token" content={signedIn.csrf} />}
         <title>{`${withScriptsMark(toOneLine(title))} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
+        {registersWorker && <link rel="manifest" href="/console/assets/console.webmanifest" />}
         <link rel="stylesheet" href="/console/assets/console.css" />
         {signedIn && <script nonce={nonce} src="/console/assets/htmx.js" defer></script>}
         <script nonce={nonce} src="/console/assets/console.js" defer></script>

@@ -6,6 +6,7 @@ import { providerName } from '../../identity/oidc/provider';
 import { MAX_PASSKEYS } from '../../identity/passkeys/passkey';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { UserToken } from '../../identity/tokens/user-token';
+import { deriveVapidKeys } from '../../receivers/channels/push/vapid';
 import { listSlackLinks } from '../../receivers/channels/slack/links';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -15,6 +16,7 @@ import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
 import { redirectAndTell } from '../session/told';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
+import { Devices } from './devices';
 import { UnprovenEmail } from './email';
 import {
   changeNotifications,
@@ -53,6 +55,7 @@ export async function showMe(
     member !== null && mayLinkSlackUser(context),
     loadNames(context, []),
   ]);
+  const [vapidKey] = await deriveVapidKeys(config.keyring);
   const provider =
     config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
@@ -82,6 +85,14 @@ export async function showMe(
         </Section>
       )}
       {notifications && <Notifications {...notifications} refused={refused} />}
+      {notifications && (
+        <Devices
+          devices={notifications.devices}
+          isPerson={principal.token === null}
+          publicKey={vapidKey.publicKey}
+          userAgent={c.req.header('User-Agent') ?? ''}
+        />
+      )}
       <SlackUsers links={links} mayLink={mayLink} />
       <Sessions sessions={sessions.data} currentId={session.id} />
       <Tokens tokens={tokens.data} principal={principal} />
@@ -90,6 +101,7 @@ export async function showMe(
   return sendPage(c, {
     title: 'My sign-in',
     isNarrow: true,
+    registersWorker: true,
     names,
     status: refused?.refusal.status,
     children,
