@@ -11,7 +11,7 @@ import {
   requirePermission,
 } from '../../permissions/permission';
 import { endOfQuietHours } from '../../receivers/channels/settings/quiet-hours';
-import { presentSettings, selectSettings } from '../../receivers/channels/settings/settings';
+import { selectSettings, storedSettings } from '../../receivers/channels/settings/settings';
 import { MAX_IN_LIST } from '../parts/request';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { writeAside } from '../session/aside';
@@ -87,7 +87,7 @@ async function endOfDay({ principal, reader }: UserContext, now: number): Promis
   const { account, member } = principal;
   if (!member) return now + DAY;
   const [[row]] = await reader.load([selectSettings(reader, account.number, member.id)]);
-  const { quiet_hours } = presentSettings(row);
+  const quiet_hours = storedSettings(row)?.quiet_hours;
   if (!quiet_hours) return now + DAY;
   const day = { start: '00:01', end: '00:00', time_zone: quiet_hours.time_zone };
   return endOfQuietHours({ quiet_hours: day }, now) ?? now + DAY;
