@@ -51,5 +51,4 @@ it(`a hostile agent has nothing sent that no rule allows and that has no use, in
   const told = [...results].map(([name, times]) => `${times} ${name}`).join('\n');
   const missing = REACHED.filter((name) => !results.has(name));
   expect(missing, told).toEqual([]);
-  console.log(told);
 });

@@ -33,7 +33,7 @@ describe('after a decision, the page of the request says below its heading', () 
     const { text } = await first.browser.get(path);
     expect(readText(text)).toContain('Your approval was taken, 1 of 2. Waiting for ');
     expect(text).toContain(`href="/console/permissions/${next.id}" data-next`);
-    expect(text).toContain('Back to the inbox');
+    expect(text).toContain('Back to the inbox (1)');
   });
 
   it('until when the agent may do it, with a button that revokes it', async () => {

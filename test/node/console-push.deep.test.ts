@@ -59,7 +59,7 @@ class PushService {
   }
 }
 
-describe.skipIf(!CHROMIUM)('notifications of a device', () => {
+describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
   const service = new PushService();
   let local: LocalConsole;
 
@@ -73,6 +73,20 @@ describe.skipIf(!CHROMIUM)('notifications of a device', () => {
     service.stop();
   });
 
+  async function api(
+    method: string,
+    path: string,
+    credential: string,
+    body?: object,
+  ): Promise<Json> {
+    const answer = await fetch(local.origin + path, {
+      method,
+      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return answer.json();
+  }
+
   /** A page of an owner who has just joined. */
   async function join(context: BrowserContext, email: string): Promise<Page> {
     const page = await context.newPage();
@@ -83,7 +97,28 @@ describe.skipIf(!CHROMIUM)('notifications of a device', () => {
     return page;
   }
 
-  it('cannot be had where the browser is set not to show any', async () => {
+  it('beside Inbox in the menu, which follows the list', async () => {
+    const context = await local.browser.newContext();
+    const page = await join(context, 'menu@example.com');
+    const token = await makeUserToken(page, local.origin);
+    await page.goto(`${local.origin}/console`);
+    const count = page.locator('[data-waiting-count]');
+    expect(await count.isVisible()).toBe(false);
+    const agent = await api('POST', '/v1/agents', token, { name: 'Accounts payable' });
+    await api('POST', '/v1/permissions', agent.api_key, {
+      action: 'payout.send',
+      resource: 'supplier:2',
+    });
+    await count.waitFor({ timeout: 20_000 });
+    expect([await page.title(), await count.textContent()]).toEqual([
+      '(1) Inbox · Countersign',
+      '1',
+    ]);
+    await page.goto(`${local.origin}/console/agents`);
+    expect(await count.textContent()).toBe('1');
+  });
+
+  it('on no device where the browser is set not to show notifications', async () => {
     const context = await local.browser.newContext({ permissions: [] });
     const page = await join(context, 'denied@example.com');
     await page.addInitScript(() =>
@@ -97,7 +132,7 @@ describe.skipIf(!CHROMIUM)('notifications of a device', () => {
     expect(await section.getByRole('button').isVisible()).toBe(false);
   });
 
-  it('need nothing of the page without scripts', async () => {
+  it('on devices that the page lists without scripts', async () => {
     const context = await local.browser.newContext();
     const page = await join(context, 'scripts@example.com');
     const cookies = await context.cookies();
@@ -110,7 +145,7 @@ describe.skipIf(!CHROMIUM)('notifications of a device', () => {
     await page.close();
   });
 
-  it('are shown by the service worker, open the card, and end with the device', async () => {
+  it('on a device, whose service worker shows them and opens the card', async () => {
     const { origin } = local;
     const context = await local.browser.newContext({ permissions: ['notifications'] });
     const page = await join(context, 'ada@example.com');
@@ -135,14 +170,6 @@ describe.skipIf(!CHROMIUM)('notifications of a device', () => {
     await section.getByText('You are notified on this device.').waitFor();
     expect(await section.getByRole('listitem').textContent()).toContain('Ada’s phone');
 
-    const api = async (method: string, path: string, credential: string, body?: object) => {
-      const answer = await fetch(origin + path, {
-        method,
-        headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      return answer.status === 204 ? null : ((await answer.json()) as Json);
-    };
     const agent = await api('POST', '/v1/agents', token, { name: 'Accounts payable' });
     const { id, expires_at } = await api('POST', '/v1/permissions', agent.api_key, {
       action: 'payout.send',
@@ -186,6 +213,15 @@ describe.skipIf(!CHROMIUM)('notifications of a device', () => {
       return urls;
     });
     expect(opened).toEqual([`${origin}/console/permissions/${id}`]);
+
+    const [before] = (await api('GET', '/v1/me/notifications', token)).push;
+    const key = await page.getAttribute('[data-push-key]', 'data-push-key');
+    await page.evaluate(() => localStorage.setItem('push-key', btoa('an old key')));
+    const renewed = page.waitForResponse(`**/console/me/push/${before.id}`);
+    await page.reload();
+    expect((await renewed).status()).toBe(204);
+    expect(await page.evaluate(() => localStorage.getItem('push-key'))).toBe(key);
+    await section.getByText('You are notified on this device.').waitFor();
 
     await section.getByRole('button', { name: 'Remove' }).click();
     await section.getByRole('button', { name: 'Notify me on this device' }).waitFor();

@@ -8,6 +8,7 @@ import { startRenewing } from './renew';
 import { submitOnce } from './submit-once';
 import { fillInTimeZone, localizeTimes } from './times';
 import { startVerify } from './verify-button';
+import { showWaitingCount } from './waiting-count';
 
 localizeTimes(document);
 setInterval(() => localizeTimes(document), 30_000);
@@ -16,7 +17,9 @@ setInterval(() => localizeTimes(document), 30_000);
 document.addEventListener('htmx:after:swap', () => {
   localizeTimes(document);
   const title = document.querySelector<HTMLElement>('[data-title]')?.dataset.title;
-  if (title !== undefined) document.title = title;
+  if (title === undefined) return;
+  document.title = title;
+  showWaitingCount(title);
 });
 // What works only with the script.
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]'))

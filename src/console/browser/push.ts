@@ -10,6 +10,9 @@ const DENIED =
   'This browser is set not to show notifications of this site. Allow them in its settings, then ' +
   'load the page again.';
 const NOT_ALLOWED = 'The browser was not allowed to show notifications. Try again, and allow them.';
+const NOT_RENEWED =
+  'This device was notified with an old key, and could not be given the new one. Remove it, load ' +
+  'the page again, and add it again.';
 const NO_SERVICE = 'The browser could not reach its push service. Try again later.';
 
 declare global {
@@ -54,7 +57,11 @@ export async function startPush(): Promise<void> {
   const device = subscription && (await findDevice(subscription));
   if (!registration || !device) return;
   showState(section, 'You are notified on this device.');
-  if (keyOf(subscription) !== key) await renew(registration, subscription, { id: device.id, key });
+  const madeWith = keyOf(subscription);
+  if (madeWith === null || madeWith === key) return;
+  await renew(registration, subscription, { id: device.id, key }).catch(() =>
+    showState(section, NOT_RENEWED),
+  );
 }
 
 /** Says something about this device in the place of the form that adds it. */
@@ -123,9 +130,12 @@ function fieldsOf(subscription: PushSubscription) {
   return { endpoint, p256dh: keys?.p256dh, auth: keys?.auth };
 }
 
-/** The key of the service with which a subscription was made, in base64url. */
-function keyOf({ options }: PushSubscription): string {
-  return toBase64Url(options.applicationServerKey ?? new ArrayBuffer());
+/**
+ * The key of the service with which a subscription was made, in base64url; null if the browser does
+ * not say.
+ */
+function keyOf({ options: { applicationServerKey: key } }: PushSubscription): string | null {
+  return key && toBase64Url(key);
 }
 
 async function findDevice({ endpoint }: PushSubscription): Promise<KnownDevice | undefined> {

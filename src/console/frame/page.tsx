@@ -241,7 +241,11 @@ function Page({
           )}
         </header>
         {signedIn && (
-          <Navigation path={path} scopes={signedIn.context.principal.scopes}>
+          <Navigation
+            path={path}
+            scopes={signedIn.context.principal.scopes}
+            waiting={signedIn.waiting}
+          >
             <Who signedIn={signedIn} />
           </Navigation>
         )}

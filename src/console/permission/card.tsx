@@ -134,6 +134,7 @@ export async function sendCard(
         permission={permission}
         row={row}
         next={next || undefined}
+        waiting={c.var.signedIn.waiting}
         agentId={agentOfQueue(c)}
       />
     ),

@@ -19,12 +19,14 @@ interface DecisionToldProps {
   row: ReviewedPermission;
   /** The request that waits most urgently for the reader. */
   next: WaitingRequest | undefined;
+  /** How many requests wait for the reader, in a few characters; null for none. */
+  waiting: string | null;
   /** The agent to whose requests the inbox was limited. */
   agentId: string | undefined;
 }
 
 /** Says below the heading what the reader's decision did, and where to go on. */
-export function DecisionTold({ told, permission, row, next, agentId }: DecisionToldProps) {
+export function DecisionTold({ told, permission, row, next, waiting, agentId }: DecisionToldProps) {
   if (told.request) return <ToldStrip told={told} />;
   const { deed } = told;
   return (
@@ -38,7 +40,11 @@ export function DecisionTold({ told, permission, row, next, agentId }: DecisionT
             Next request
           </a>
         )}
-        <LinkButton href={inboxAddress(agentId)} label="Back to the inbox" kind="quiet" />
+        <LinkButton
+          href={inboxAddress(agentId)}
+          label={waiting === null ? 'Back to the inbox' : `Back to the inbox (${waiting})`}
+          kind="quiet"
+        />
         {deed === 'voted' && permission.token?.status === 'active' && (
           <Action
             action={`/console/permissions/${permission.id}/revoke`}

@@ -1,4 +1,6 @@
 import type { Attempt, HostileCall } from './attempts';
+import { BODIES } from './bodies';
+import { PATH_TRICKS } from './path-tricks';
 
 /** A payment that a policy approves. */
 export const CALL: HostileCall = {
@@ -23,7 +25,7 @@ export const AGAIN: HostileCall = { ...CALL, isAgain: true };
 const APPROVED = { what: 'approve', moment: 'asleep' } as const;
 const REFUSED = { what: 'refuse', moment: 'asleep' } as const;
 
-/** One call of each kind with each answer that the service has for it: every walk begins with them. */
+/** Every walk begins with these: each answer of the service, each trick with a path, each body. */
 export const USUAL_CALLS: readonly Attempt[] = [
   { ...CALL, line: ['GET', '/items'] },
   // By a policy, by a person, and by a series.
@@ -58,4 +60,13 @@ export const USUAL_CALLS: readonly Attempt[] = [
   CALL,
   { do: 'event', what: 'deactivate' },
   CALL,
+  { do: 'wait', seconds: 1 },
+  ...Object.keys(PATH_TRICKS).map(
+    (trick): Attempt => ({
+      ...CALL,
+      line: ['GET', '/admin/keys'],
+      trick,
+    }),
+  ),
+  ...Object.keys(BODIES).map((body): Attempt => ({ ...CALL, amount: 900, body })),
 ];
