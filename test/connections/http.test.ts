@@ -22,6 +22,20 @@ function callRaw(agent: TestAgent, connection: Json, raw: BodyInit, headers: Jso
   });
 }
 
+/** Makes a call of an agent that goes away when `left` is aborted. */
+async function callUntilLeft(agent: TestAgent, connection: Json, left: AbortController) {
+  const { world } = agent.account;
+  const work = new BackgroundWork();
+  const request = new Request(`${ORIGIN}/v1/connections/${connection.id}/proxy/payouts`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${agent.key}`, 'Content-Type': 'application/json' },
+    body: '{"amount": 1}',
+    signal: left.signal,
+  });
+  await world.app.fetch(request, world.env, work.context);
+  await work.finish();
+}
+
 async function open() {
   const scene = await makeConnectionScene();
   await approveAll(scene.account);
@@ -34,6 +48,8 @@ describe('a call', () => {
     '/a%5cb',
     '/a%2f..%2fb',
     '/a/%252e%252e/b',
+    '/%2561dmin',
+    '/%252561dmin',
     '/a%00b',
     '/a%0Ab',
     '/a%zz',
@@ -178,20 +194,29 @@ describe('an answer', () => {
       left.abort();
       return new Promise(() => undefined);
     });
-    const work = new BackgroundWork();
-    const request = new Request(`${ORIGIN}/v1/connections/${connection.id}/proxy/payouts`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${agent.key}`, 'Content-Type': 'application/json' },
-      body: '{"amount": 1}',
-      signal: left.signal,
-    });
-    await world.app.fetch(request, world.env, work.context);
-    await work.finish();
+    await callUntilLeft(agent, connection, left);
     const { data } = (await agent.must(200, 'GET', '/v1/permissions')).body;
     expect(data[0].outcome).toMatchObject({
       status: 'unknown',
       summary: 'The agent did not wait for the answer. The request may have arrived.',
     });
+  });
+
+  it('is for the call that still waits, if the agent calls again while a person decides', async () => {
+    const { world, account, agent, connection } = await makeConnectionScene();
+    const left = new AbortController();
+    let id = '';
+    world.whileAsleep = async () => {
+      world.whileAsleep = async () => undefined;
+      left.abort();
+      id = (await agent.must(200, 'GET', '/v1/permissions')).body.data[0].id;
+      await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
+    };
+    await callUntilLeft(agent, connection, left);
+    expect(receivedBy(world)).toEqual([]);
+    const again = await callUpstream(agent, connection, { body: { amount: 1 } });
+    expect([again.status, again.headers.get('Countersign-Permission')]).toEqual([200, id]);
+    expect(receivedBy(world)).toEqual(['POST /v1/payouts']);
   });
 
   it('401 is a fault of the connection, and an error is told in the form of SDKs', async () => {
@@ -203,5 +228,50 @@ describe('an answer', () => {
     for (const name of ['X-Should-Retry', 'Stripe-Should-Retry'])
       expect(refused.headers.get(name)).toBe('false');
     expect(refused.text).not.toContain('secret words');
+  });
+
+  it('that leaves the outcome unknown tells SDKs not to try again, and no other answer does', async () => {
+    const { world, agent, connection } = await open();
+    const retries: [number, string | null, string | null][] = [];
+    for (const status of [200, 400, 408, 409, 429, 500, 503]) {
+      world.internet.on(UPSTREAM, () => Response.json({}, { status }));
+      const { headers } = await callUpstream(agent, connection, { body: { amount: status } });
+      retries.push([status, headers.get('X-Should-Retry'), headers.get('Stripe-Should-Retry')]);
+    }
+    expect(retries).toEqual([
+      [200, null, null],
+      [400, null, null],
+      [408, 'false', 'false'],
+      [409, 'false', 'false'],
+      [429, null, null],
+      [500, 'false', 'false'],
+      [503, 'false', 'false'],
+    ]);
+    const read = await callUpstream(agent, connection, { method: 'GET' });
+    expect([read.status, read.headers.get('X-Should-Retry')]).toEqual([503, null]);
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    [null, 'application/problem+json'],
+    ['*/*', 'application/problem+json'],
+    ['application/*;q=0.5', 'application/problem+json'],
+    ['application/json, application/problem+json', 'application/problem+json'],
+    ['application/json', 'application/json'],
+    ['application/vnd.github.v3+json', 'application/json'],
+  ])('is for a client that accepts %s of the type %s', async (accept, type) => {
+    const { agent, connection } = await open();
+    const refused = await callUpstream(agent, connection, {
+      method: 'DELETE',
+      headers: accept === null ? {} : { Accept: accept },
+    });
+    expect(refused.headers.get('Content-Type')).toBe(type);
+    const { detail } = refused.body;
+    expect(refused.body).toMatchObject({
+      code: 'connection_refused',
+      message: detail,
+      error: { type: 'countersign_refusal', code: 'connection_refused', message: detail },
+    });
   });
 });

@@ -83,6 +83,7 @@ const REFUSING: Record<string, number> = {
   'POST /v1/inbound/:secret/slack': 404,
   'GET /v1/me/notifications': 403,
   'PUT /v1/me/notifications': 403,
+  'DELETE /v1/me/notifications/push/:id': 403,
 };
 
 const shared = await makeScene();

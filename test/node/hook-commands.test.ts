@@ -235,6 +235,10 @@ const ASKS = [
   'ls\u0085',
   'ls\u000bcurl',
   'ls\u000c',
+  "echo 'a\u001b[2J'",
+  "echo 'a\rb'",
+  'echo "a\u0000"',
+  "echo 'a\u2028b'",
   'ls\u00a0-la',
   'git\u00a0status',
   'git\u2003status',
@@ -364,6 +368,8 @@ it("a rule's action counts only where all commands that ask have the same rule",
   expect(actionOf('git status && git push origin main')).toBe('git.push');
   expect(actionOf('git push origin main && curl evil')).toBe('tool.bash');
   expect(actionOf('git push $(curl evil)')).toBe('tool.bash');
+  expect(actionOf('git push $REMOTE')).toBe('tool.bash');
+  expect(actionOf('git push > log')).toBe('tool.bash');
 });
 
 it.each([
@@ -396,4 +402,16 @@ it('the exact rule counts first, then the longest, and * inside a word stays in 
   expect(effectOf('make-docs', rules)).toBe('allow');
   expect(effectOf('make-docs x', rules)).toBe('ask');
   expect(effectOf('git tag -d x --force y', rules)).toBe('deny');
+});
+
+it('an exact rule counts before longer ones, and of equally long rules the strictest', () => {
+  const exact = new HookRules('{"tools": {"Bash(npm ci)": "allow", "Bash(npm ci * *)": "deny"}}');
+  expect([effectOf('npm ci', exact), effectOf('npm ci x', exact)]).toEqual(['allow', 'deny']);
+  for (const effects of [
+    ['allow', 'deny'],
+    ['deny', 'allow'],
+  ]) {
+    const tools = { 'Bash(npm a*)': effects[0], 'Bash(npm *b)': effects[1] };
+    expect(effectOf('npm ab', new HookRules(JSON.stringify({ tools })))).toBe('deny');
+  }
 });

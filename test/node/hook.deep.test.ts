@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CodingTool, TOOLS } from '../../src/packages/client/cli/hook/tool';
 import { ROOT } from '../../src/tools/project';
-import { type Call, eventAfter, eventBefore } from '../support/hooks/events';
+import { type Call, eventAfterCommand, eventBefore } from '../support/hooks/events';
 import { Client } from '../support/local/client';
 import { prepareState, type Service, startService } from '../support/local/service';
 import { createTenant, type Tenant } from '../support/local/tenant';
@@ -76,6 +76,8 @@ interface Settings {
   url?: string;
   key?: string;
   timeout?: number;
+  /** Whether the tool leaves the event unfinished. */
+  isOpen?: boolean;
 }
 
 /** Runs the hook in a process of its own, as a tool does. */
@@ -99,7 +101,8 @@ async function run(
   child.stderr.on('data', (data) => {
     stderr += data;
   });
-  child.stdin.end(typeof event === 'string' ? event : JSON.stringify(event));
+  child.stdin.write(typeof event === 'string' ? event : JSON.stringify(event));
+  if (!settings.isOpen) child.stdin.end();
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   const milliseconds = performance.now() - started;
   return { code, json: stdout ? JSON.parse(stdout) : {}, stderr, milliseconds };
@@ -143,6 +146,21 @@ const callOf = (tool: CodingTool, command: string, session = `session ${tool}`):
   input: { command },
 });
 
+const UNTOLD = { status: 'unknown', summary: 'Codex does not tell how a command ended.' };
+
+/** How the outcome of a command is reported that ends with 0, and with 3. */
+const OUTCOMES: Record<CodingTool, [object, object]> = {
+  'claude-code': [
+    { status: 'succeeded' },
+    { status: 'failed', summary: 'It ended with the exit code 3.' },
+  ],
+  codex: [UNTOLD, UNTOLD],
+  cursor: [
+    { status: 'succeeded' },
+    { status: 'failed', summary: 'It ended with the exit code 3.' },
+  ],
+};
+
 const APPROVED: Record<CodingTool, object> = {
   'claude-code': { hookSpecificOutput: { permissionDecision: 'allow' } },
   codex: {},
@@ -183,21 +201,19 @@ it.each(TOOLS)('%s: no opinion, a denial, and an approval with its outcome', asy
     outcome: { status: 'awaited' },
     token: { status: 'used' },
   });
-  await run(tool, eventAfter(tool, call, { tool_response: { exit_code: 0 } }));
-  expect((await read(asked.id)).outcome).toMatchObject({ status: 'succeeded' });
-  // The same event again finds no call that runs.
-  await run(tool, eventAfter(tool, call, { tool_response: { exit_code: 1 } }));
-  expect((await read(asked.id)).outcome).toMatchObject({ status: 'succeeded' });
+  const [succeeded, failed] = OUTCOMES[tool];
+  await run(tool, eventAfterCommand(tool, call, 0));
+  expect((await read(asked.id)).outcome).toMatchObject(succeeded);
+  // A second event finds no call that runs.
+  await run(tool, eventAfterCommand(tool, call, 1));
+  expect((await read(asked.id)).outcome).toMatchObject(succeeded);
 
   // The same command in the session is a new act, and asks anew.
   const again = callOf(tool, 'git push origin main');
   const [, second] = await Promise.all([run(tool, eventBefore(tool, again)), decide('approve')]);
   expect(second.id).not.toBe(asked.id);
-  await run(tool, eventAfter(tool, again, { tool_output: '{"exitCode":3}' }));
-  expect((await read(second.id)).outcome).toMatchObject({
-    status: 'failed',
-    summary: 'It ended with the exit code 3.',
-  });
+  await run(tool, eventAfterCommand(tool, again, 3));
+  expect((await read(second.id)).outcome).toMatchObject(failed);
 });
 
 it('a retry finds its approval, two calls at once never share one, and a denial holds', async () => {
@@ -333,6 +349,13 @@ it.each(TOOLS)(
     ).toEqual({});
   },
 );
+
+it.each(TOOLS)('%s: an event that does not end is a denial in time', async (tool) => {
+  const event = eventBefore(tool, callOf(tool, 'git status'));
+  const answer = await run(tool, event, { timeout: 4, isOpen: true });
+  expect([answer.code, reasonOf(answer)]).toEqual([0, expect.stringContaining('was not run')]);
+  expect(answer.milliseconds).toBeLessThan(4_000);
+});
 
 it('a crash is exit code 2 with a text on stderr', async () => {
   const answer = await run('codex', '{}', { timeout: Number.NaN });

@@ -9,10 +9,11 @@ import type { DraftRequest } from '../../permissions/requests/permission-request
 import type { Rules } from '../../permissions/requests/weigh';
 import { pauseAfter } from '../../permissions/wait';
 import { assertLoaded } from '../../policies/policy';
+import { credentialTexts } from '../auth';
 import type { ConnectionRow } from '../connection';
 import { type Match, matchRule } from '../rules/match-rule';
 import { openSecret } from '../secret';
-import { proxyAnswer } from './answer';
+import { forbidRetries, proxyAnswer } from './answer';
 import { askForCall, draftCall, type Step } from './ask';
 import { callName } from './call-name';
 import { countRead } from './count-read';
@@ -91,6 +92,8 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
       if (left <= 0) throw stillPending(step.id);
       await runtime.sleep(Math.min(pauseAfter(waits), left));
       waits++;
+      // The agent may be calling again, and that call is to get the answer.
+      if (incoming.request.signal.aborted) throw stillPending(step.id);
     } else {
       races++;
     }
@@ -281,10 +284,18 @@ function send(
  */
 function answerWith(
   { proxyBase }: IncomingCall,
-  { connection: { baseUrl } }: ReadCall,
+  { connection, secret }: ReadCall,
   sent: Sent,
   permission: Id<'perm'> | null,
 ): Response {
   if ('problem' in sent) throw sent.problem;
-  return proxyAnswer(sent.response, { baseUrl, proxyBase, permission });
+  const answer = proxyAnswer(sent.response, {
+    baseUrl: connection.baseUrl,
+    proxyBase,
+    credential: credentialTexts(connection, secret),
+    permission,
+  });
+  // The act is not sent again, so an SDK that tried again would only hide this answer.
+  if (permission && sent.outcome.status === 'unknown') forbidRetries(answer.headers);
+  return answer;
 }

@@ -1,7 +1,7 @@
 import type { Treatment } from '../../rules/rules.ts';
-import { type HookRules, SHELL } from './hook-rules.ts';
+import type { HookRules } from './hook-rules.ts';
 import { filesNamedIn, namesProtected } from './protected-files.ts';
-import type { CodingTool, HookCall } from './tool.ts';
+import { type CodingTool, type HookCall, SHELL } from './tool.ts';
 
 /** Where a call would run. */
 interface Place {

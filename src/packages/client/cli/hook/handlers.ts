@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../../json.ts';
 import type { Settings } from './settings.ts';
 import type { CodingTool } from './tool.ts';
 
-/** The events that the hook answers, by the tool. Codex has none for a call that failed. */
+/** The events that the hook answers, by the tool. Codex has no event of its own for a failure. */
 const EVENTS: Record<CodingTool, string[]> = {
   'claude-code': ['PreToolUse', 'PostToolUse', 'PostToolUseFailure'],
   codex: ['PreToolUse', 'PostToolUse'],

@@ -5,9 +5,7 @@ import { RulesError, readRulesFile } from '../mcp/rules-file.ts';
 import { McpToolRules } from '../mcp/tool-rules.ts';
 import { LAUNCHERS } from './launchers.ts';
 import type { ParsedCommand } from './parse-command.ts';
-
-/** The name of the shell in rules, whatever the tool calls it. */
-export const SHELL = 'Bash';
+import { SHELL } from './tool.ts';
 
 /** A rule for commands of the shell, such as `Bash(git push *)`. */
 interface CommandRule {
@@ -78,7 +76,7 @@ export class HookRules {
     const exact = findRule(this.#commands, words);
     let found = exact?.rule ?? null;
     // The same program by its path, and in another spelling, which some file systems ignore.
-    for (const spelling of [[basename, ...words.slice(1)], words.map(foldName)]) {
+    for (const spelling of [[basename, ...words.slice(1)], words]) {
       const other = findRule(this.#commands, spelling, foldName);
       if (other && strictness(other.rule) > this.#strictnessOf(found)) found = other.rule;
     }

@@ -28,6 +28,9 @@ export interface HookEnd {
 
 export type HookEvent = HookCall | HookEnd;
 
+/** The name of the shell in rules: one rules file serves all tools. */
+export const SHELL = 'Bash';
+
 /** The hook cannot understand an event. */
 export class EventError extends Error {}
 
@@ -44,13 +47,14 @@ export function readEvent(tool: CodingTool, event: unknown): HookEvent {
   const name = textOf(event, 'hook_event_name').toLowerCase();
   const session = textOf(event, tool === 'cursor' ? 'conversation_id' : 'session_id');
   const callId = textOf(event, 'tool_use_id');
-  if (AFTER.includes(name)) return { phase: 'after', session, callId, outcome: outcomeOf(event) };
+  if (AFTER.includes(name)) {
+    return { phase: 'after', session, callId, outcome: outcomeOf(tool, event) };
+  }
   if (name !== BEFORE) throw new EventError('The event is not the use of a tool.');
   const { tool_input: input } = event;
   if (!isObject(input)) throw new EventError('tool_input is not an object.');
   const toolName = textOf(event, 'tool_name');
-  // One rules file serves all tools: the shell is called Bash in it.
-  const ruleName = tool === 'cursor' && toolName === 'Shell' ? 'Bash' : toolName;
+  const ruleName = tool === 'cursor' && toolName === 'Shell' ? SHELL : toolName;
   return { phase: 'before', session, callId, tool: ruleName, input, cwd: folderOf(event) };
 }
 
@@ -102,28 +106,55 @@ function folderOf({ cwd, workspace_roots: roots }: JsonObject): string {
 }
 
 /** How a call ended. What it printed is not repeated: it may hold secrets. */
-function outcomeOf(event: JsonObject): OutcomeReport {
-  const result = resultOf(event.tool_response ?? event.tool_output ?? null);
+function outcomeOf(tool: CodingTool, event: JsonObject): OutcomeReport {
+  const result = resultOf(tool, event.tool_response ?? event.tool_output ?? null);
+  const error = typeof event.error === 'string' ? event.error : '';
   if (event.is_interrupt === true || result.interrupted === true) {
     return { status: 'unknown', summary: 'The call was interrupted.' };
   }
-  if (event.failure_type === 'timeout') return { status: 'unknown', summary: 'It took too long.' };
-  if (isObject(event.tool_input) && event.tool_input.run_in_background === true) {
+  if (event.failure_type === 'timeout' || TIMED_OUT.test(error)) {
+    return { status: 'unknown', summary: 'It took too long.' };
+  }
+  if (isInBackground(event, result)) {
     return { status: 'unknown', summary: 'It runs in the background.' };
   }
-  const exitCode = result.exit_code ?? result.exitCode;
-  if (typeof exitCode === 'number' && exitCode !== 0) {
+  const exitCode = exitCodeOf(result, error);
+  if (exitCode !== null && exitCode !== 0) {
     return { status: 'failed', summary: `It ended with the exit code ${exitCode}.` };
   }
   const isFailure = String(event.hook_event_name).toLowerCase() === 'posttoolusefailure';
   if (isFailure) return { status: 'failed', summary: 'The tool reported an error.' };
+  // Codex sends the same event for a command that failed, with what it printed and no exit code.
+  if (tool === 'codex' && event.tool_name === SHELL && exitCode === null) {
+    return { status: 'unknown', summary: 'Codex does not tell how a command ended.' };
+  }
   return { status: 'succeeded' };
 }
 
-/** The result of a tool, which may be JSON in a text. */
-function resultOf(result: Json): JsonObject {
+/** The first lines of the error of Claude Code for a command that it ended. */
+const TIMED_OUT = /^(?:Exit code \d+\n)?Command timed out after /;
+
+/** Whether a command still runs. Claude Code also moves one there that takes long. */
+function isInBackground({ tool_input: input }: JsonObject, result: JsonObject): boolean {
+  const isAskedFor = isObject(input) && input.run_in_background === true;
+  return isAskedFor || typeof result.backgroundTaskId === 'string';
+}
+
+/** The exit code of a command; null where the tool does not tell it. */
+function exitCodeOf(result: JsonObject, error: string): number | null {
+  const code = result.exit_code ?? result.exitCode;
+  if (typeof code === 'number') return code;
+  const [, told] = /^Exit code (\d+)(?:\n|$)/.exec(error) ?? [];
+  return told === undefined ? null : Number(told);
+}
+
+/**
+ * The result of a tool. Cursor writes it as JSON in a text; the text of another tool is what the
+ * command printed, and says nothing about its end.
+ */
+function resultOf(tool: CodingTool, result: Json): JsonObject {
   if (isObject(result)) return result;
-  if (typeof result !== 'string') return {};
+  if (typeof result !== 'string' || tool !== 'cursor') return {};
   try {
     const parsed: unknown = JSON.parse(result);
     return isObject(parsed) ? parsed : {};
