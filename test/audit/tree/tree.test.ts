@@ -487,7 +487,7 @@ describe('sealing', () => {
     60_000,
   );
 
-  it('continues after R2 fails for hours', async () => {
+  it.runIf(depth.isDeep)('continues after R2 fails for hours', async () => {
     const outage = new Outage();
     const bucket = new TestBucket(1, 1_000);
     const scene = await makeScene({ FILES: outage.bucket(bucket.binding) });
