@@ -64,6 +64,7 @@ import {
   sendStatement,
 } from './permission/decide';
 import { sendState } from './permission/live-state';
+import { skip } from './permission/queue';
 import { sendReceipt } from './permission/receipt';
 import { makePolicy, preloadSourceRequest, showNewPolicy } from './policies/new';
 import { showPolicies } from './policies/policies';
@@ -154,6 +155,7 @@ export const pages = new Hono<AppEnv>()
     consoleAccess(['permissions:read', 'audit:read'], preloadReceipt),
     sendReceipt,
   )
+  .post('/console/permissions/:id/skip', consoleAccess(DECIDE, preloadPermission), skip)
   .post('/console/permissions/:id/revoke', consoleAccess(DECIDE, preloadPermission), revoke)
   .post('/console/permissions/:id/series/end', consoleAccess(DECIDE), endLiveSeries)
   .get('/console/agents', consoleAccess('agents:read'), showAgents)

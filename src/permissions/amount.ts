@@ -9,6 +9,7 @@ export interface Amount {
   label: string;
   /** The number, with the currency if the scope has one: `2,000 EUR`. */
   text: string;
+  hasCurrency: boolean;
 }
 
 const CURRENCY = /^[A-Za-z]{3}$/;
@@ -36,5 +37,13 @@ export function findAmount(scope: JsonObject): Amount | null {
   return {
     label: pathLabel(path),
     text: currency === undefined ? number : `${number} ${currency}`,
+    hasCurrency: currency !== undefined,
   };
+}
+
+/** How much, in one text: `2,000 EUR`, or `rows 10`; null if the scope has no number. */
+export function amountText(scope: JsonObject): string | null {
+  const amount = findAmount(scope);
+  if (!amount) return null;
+  return amount.hasCurrency ? amount.text : `${amount.label} ${amount.text}`;
 }

@@ -59,6 +59,7 @@ const NEED_NONE = [
   'POST /console/permissions/:id/decide',
   'POST /console/permissions/:id/revoke',
   'POST /console/permissions/:id/series/end',
+  'POST /console/permissions/:id/skip',
   'POST /console/permissions/:id/statement',
   'POST /console/policies/:id',
   'POST /console/policies/:id/delete',

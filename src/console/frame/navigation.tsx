@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { Scope } from '../../http/context';
 
 interface Section {
@@ -53,10 +54,12 @@ interface NavigationProps {
   scopes: readonly Scope[];
   /** How many requests wait for the reader, in a few characters; null for none. */
   waiting: string | null;
+  /** Stands below the sections. */
+  children: Child;
 }
 
 /** The menu of the sections that the member may see. */
-export function Navigation({ path, scopes, waiting }: NavigationProps) {
+export function Navigation({ path, scopes, waiting, children }: NavigationProps) {
   const current = sectionOf(path);
   return (
     <nav id="menu" popover="auto" aria-label="Sections">
@@ -75,6 +78,7 @@ export function Navigation({ path, scopes, waiting }: NavigationProps) {
             </ul>
           ),
       )}
+      {children}
     </nav>
   );
 }

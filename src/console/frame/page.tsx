@@ -10,6 +10,7 @@ import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
 import { StopBanner, StopLink } from './stop-banner';
+import { ToldStrip } from './told';
 
 interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
@@ -20,6 +21,8 @@ interface PageContent {
   isNarrow?: boolean;
   /** The status of the response; by default 200. */
   status?: number | undefined;
+  /** What was just done, where the page has more to say about it than any other page. */
+  told?: Child;
   /** The names that `Named` shows instead of ids. */
   names?: Names | undefined;
   /**
@@ -164,9 +167,30 @@ function standingOf({ member, token }: UserPrincipal): string {
   return token === null ? member.role : `${member.role}, by user token`;
 }
 
+/** Who is signed in, and the way out: at the top, on a phone in the menu. */
+function Who({ signedIn: { names, context } }: { signedIn: SignedIn }) {
+  return (
+    <div class="who">
+      <a href="/console/me">
+        <bdi>{names.caller}</bdi>
+        <small>
+          {standingOf(context.principal)} · <bdi>{names.account}</bdi>
+        </small>
+      </a>
+      <form method="post" action="/console/sign-out">
+        <CsrfField />
+        <button type="submit" class="quiet small">
+          Sign out
+        </button>
+      </form>
+    </div>
+  );
+}
+
 function Page({
   title,
   heading = title,
+  told,
   children,
   isNarrow,
   signedIn,
@@ -211,20 +235,7 @@ function Page({
               <button type="button" class="quiet small menu" popovertarget="menu">
                 Menu
               </button>
-              <div class="who">
-                <a href="/console/me">
-                  <bdi>{signedIn.names.caller}</bdi>
-                  <small>
-                    {standingOf(signedIn.context.principal)} · <bdi>{signedIn.names.account}</bdi>
-                  </small>
-                </a>
-                <form method="post" action="/console/sign-out">
-                  <CsrfField />
-                  <button type="submit" class="quiet small">
-                    Sign out
-                  </button>
-                </form>
-              </div>
+              <Who signedIn={signedIn} />
               <StopBanner signedIn={signedIn} />
             </>
           )}
@@ -234,7 +245,9 @@ function Page({
             path={path}
             scopes={signedIn.context.principal.scopes}
             waiting={signedIn.waiting}
-          />
+          >
+            <Who signedIn={signedIn} />
+          </Navigation>
         )}
         <main id="main" class={isNarrow ? 'narrow' : undefined} tabindex={-1}>
           <div class="title">
@@ -245,6 +258,7 @@ function Page({
             )}
             <h1>{heading}</h1>
           </div>
+          {told ?? <ToldStrip told={signedIn?.told ?? null} />}
           {children}
           <p id="message" role="alert"></p>
         </main>

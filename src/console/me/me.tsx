@@ -14,6 +14,7 @@ import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
 import { Devices } from './devices';
 import { UnprovenEmail } from './email';
@@ -113,7 +114,7 @@ export async function saveNotifications(
 ): Promise<Response> {
   const refused = await changeNotifications(c);
   if (refused) return showMe(c, refused);
-  return c.redirect('/console/me#notifications', 303);
+  return redirectAndTell(c, '/console/me#notifications', 'saved');
 }
 
 function Who({ me }: { me: OwnAccount }) {

@@ -2,7 +2,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
-import { invalidRequest, Problem, unavailable } from '../../errors';
+import { Problem, unavailable } from '../../errors';
 import {
   callerLogFields,
   type LoadedRows,
@@ -13,7 +13,6 @@ import {
 import { batchReads } from '../../http/batched-reader';
 import type { AppEnv, RequestContext, Scope, UserContext, UserPrincipal } from '../../http/context';
 import { createOnce } from '../../http/idempotency';
-import { readText } from '../../http/input';
 import { openContext } from '../../http/open-context';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
 import { rolesWith } from '../../identity/roles';
@@ -24,9 +23,12 @@ import {
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { Id } from '../../lib/typeid';
 import { countText, selectWaitingCount, type WaitingCount } from '../../permissions/count-waiting';
+import { readAside } from './aside';
+import { limitBody } from './limit-body';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
+import { forgetTold, readTold, type Told } from './told';
 
 /**
  * Somebody who is signed in to the console. `principal.token` is the user token with which they
@@ -46,6 +48,10 @@ export interface SignedIn {
   csrf: string;
   /** Marks the forms of the page as those of this person. */
   sender: string;
+  /** The requests that this browser has set aside. */
+  aside: Id<'perm'>[];
+  /** What the form did that led to this page; null if none did. */
+  told: Told | null;
 }
 
 /** The environment of a page for people who are signed in. */
@@ -148,8 +154,10 @@ export function consoleAccess<Q extends NamedQueries>(
       csrfToken(keyring, secret),
       senderMark(keyring, principal),
     ]);
+    const told = c.req.method === 'GET' ? readTold(c) : null;
+    const aside = readAside(c);
     const waiting = waitingText(principal, loaded.inbox);
-    c.set('signedIn', { context, session, names, waiting, stop, csrf, sender });
+    c.set('signedIn', { context, session, names, waiting, stop, csrf, sender, aside, told });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
@@ -185,7 +193,8 @@ export function consoleAccess<Q extends NamedQueries>(
     });
     requireScopes(principal, scopes);
     if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);
-    return next();
+    await next();
+    if (told) forgetTold(c);
   });
 }
 
@@ -281,30 +290,4 @@ function sessionEnded(): Problem {
       headers: { 'WWW-Authenticate': 'Cookie' },
     },
   );
-}
-
-const MAX_FORM_FIELDS = 5_000;
-
-/**
- * Refuses a body that would cost too much, before anything parses it. Others can be read
- * afterwards.
- * @throws Problem `payload_too_large` over 1 MiB; `invalid_request` for a form with more than 5,000
- *   fields; `unsupported_media_type` for a form in several parts, which no page sends
- */
-async function limitBody(c: RequestContext): Promise<void> {
-  const { url, method, headers, body } = c.req.raw;
-  if (!body) return;
-  const text = await readText(c.req.raw);
-  const type = headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase();
-  if (type === 'multipart/form-data') {
-    throw new Problem(
-      'unsupported_media_type',
-      'Send the form as `application/x-www-form-urlencoded`.',
-    );
-  }
-  const isForm = type === 'application/x-www-form-urlencoded';
-  if (isForm && text.split('&', MAX_FORM_FIELDS + 1).length > MAX_FORM_FIELDS) {
-    throw invalidRequest([{ path: 'body', message: 'must have at most 5,000 fields' }]);
-  }
-  c.req.raw = new Request(url, { method, headers, body: text });
 }

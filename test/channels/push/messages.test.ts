@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { depth } from '../../support/depth';
 import { hang } from '../../support/internet';
 import { makeMember, type TestMember } from '../../support/members';
 import { TestDevice } from '../../support/push';
@@ -294,7 +295,7 @@ describe('a push service', () => {
     expect(world.internet.sentTo(ada.device.host)).toEqual([]);
   });
 
-  it('that fails for five days ends the subscription', async () => {
+  it.runIf(depth.isDeep)('that fails for five days ends the subscription', async () => {
     const { world, account, agent } = await makeScene();
     const ada = await makePerson(account);
     expect(await devicesOf(account, ada)).toHaveLength(1);
