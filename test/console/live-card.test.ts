@@ -44,13 +44,13 @@ function sourceOf(text: string): string | null {
 
 describe('an open card', () => {
   it('says that somebody voted, and that the request was decided', async () => {
-    const { account, ada, ben, id, look, vote } = await makeScene();
+    const { world, ada, ben, id, look, vote } = await makeScene();
     expect(await look()).toEqual({ status: 200, says: '', goesOn: true, trips: 1 });
     await vote(ben.token);
     const voted = await look();
     expect(voted).toMatchObject({ goesOn: false, trips: 1 });
     expect(voted.says).toContain('Somebody has voted since you opened this page.');
-    await account.must(200, 'POST', `/v1/permissions/${id}/deny`, {});
+    await world.must(200, 'POST', `/v1/permissions/${id}/deny`, { token: ben.token, body: {} });
     expect((await look()).says).toContain('This request was denied since you opened this page.');
     expect(sourceOf((await ada.browser.get(`/console/permissions/${id}`)).text)).toBeNull();
   });
