@@ -665,10 +665,12 @@ CREATE TABLE `webhooks` (
 	`erase_at` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
-	`created_by` text
+	`created_by` text,
+	`member` blob
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `webhooks_by_account` ON `webhooks` (`account`,`id`);--> statement-breakpoint
+CREATE INDEX `webhooks_by_member` ON `webhooks` (`account`,`member`) WHERE member is not null;--> statement-breakpoint
 CREATE INDEX `webhooks_by_inbound` ON `webhooks` (`inbound_hash`) WHERE inbound_hash is not null;--> statement-breakpoint
 CREATE INDEX `webhooks_due` ON `webhooks` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX `webhooks_to_erase` ON `webhooks` (`erase_at`) WHERE erase_at is not null;

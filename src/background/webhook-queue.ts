@@ -78,7 +78,10 @@ async function handleMessage(
     loadPermissions: loadPermissionSnapshots,
     planNotifications,
     openChannel: (claimed: ClaimedWebhook) =>
-      openChannel({ shard, config: settings.config, limits }, claimed),
+      openChannel(
+        { shard, config: settings.config, runtime: { ...runtime, fetch }, limits },
+        claimed,
+      ),
   };
   const number = webhook ?? (await fanOut(context, account));
   const claimed = number === null ? null : await claimWebhook(context, { account, number });

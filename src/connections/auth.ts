@@ -132,3 +132,17 @@ export function credentialHeader(
   const encoded = new TextEncoder().encode(secret).toBase64();
   return { name: 'Authorization', value: `Basic ${encoded}` };
 }
+
+/** Shorter texts are not looked for in answers: they would stand there by chance. */
+const MIN_CREDENTIAL_LENGTH = 8;
+
+/** The texts by which a credential is known where the other service repeats it. */
+export function credentialTexts(connection: AuthColumns, secret: string | null): string[] {
+  if (secret === null) return [];
+  const texts = [secret];
+  if (connection.authType === 'basic') {
+    texts.push(secret.slice(secret.indexOf(':') + 1));
+    texts.push(new TextEncoder().encode(secret).toBase64());
+  }
+  return texts.filter(({ length }) => length >= MIN_CREDENTIAL_LENGTH);
+}

@@ -47,6 +47,7 @@ import { emailRoutes } from './me/email';
 import { saveNotifications, showMe } from './me/me';
 import { preloadFormNotifications } from './me/notifications';
 import { passkeyRoutes } from './me/passkey-routes';
+import { pushRoutes } from './me/push-routes';
 import { endOwnSession, signOut } from './me/sessions';
 import { deleteOwnToken, makeToken, showNewToken } from './me/tokens';
 import { changeMember, changeStatus, remove } from './members/change';
@@ -62,6 +63,7 @@ import {
   revoke,
   sendStatement,
 } from './permission/decide';
+import { skip } from './permission/queue';
 import { sendReceipt } from './permission/receipt';
 import { makePolicy, preloadSourceRequest, showNewPolicy } from './policies/new';
 import { showPolicies } from './policies/policies';
@@ -121,6 +123,7 @@ export const pages = new Hono<AppEnv>()
   .route('/', invitationRoutes)
   .route('/', oidcRoutes)
   .route('/', passkeyRoutes)
+  .route('/', pushRoutes)
   .route('/', emailRoutes)
   .route('/', pairRoutes)
   .route('/', linkRoutes)
@@ -146,6 +149,7 @@ export const pages = new Hono<AppEnv>()
     consoleAccess(['permissions:read', 'audit:read'], preloadReceipt),
     sendReceipt,
   )
+  .post('/console/permissions/:id/skip', consoleAccess(DECIDE, preloadPermission), skip)
   .post('/console/permissions/:id/revoke', consoleAccess(DECIDE, preloadPermission), revoke)
   .post('/console/permissions/:id/series/end', consoleAccess(DECIDE), endLiveSeries)
   .get('/console/agents', consoleAccess('agents:read'), showAgents)

@@ -1159,8 +1159,13 @@ export const DELIVERY_EVENTS = [
   ...ACCOUNT_EVENTS,
 ] as const;
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
-/** The receivers of events: a URL of the account, or people, by a channel. */
-export const RECEIVER_KINDS = ['webhook', 'email', 'slack'] as const;
+/**
+ * The receivers of events: a URL of the account; people, by a channel of the account; a device of a
+ * member, by Web Push.
+ */
+export const RECEIVER_KINDS = ['webhook', 'email', 'slack', 'push'] as const;
+/** The receivers that are channels of the account. */
+export const CHANNEL_KINDS = ['email', 'slack'] as const satisfies readonly ReceiverKind[];
 
 export type PermissionEventType = (typeof PERMISSION_EVENTS)[number];
 export type AccountEventType = (typeof ACCOUNT_EVENTS)[number];
@@ -1169,20 +1174,21 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
 
 /**
- * Webhooks, which are URLs to which events are sent, and channels, which notify people. Numbers are
- * never reused: deliveries of a deleted webhook still wait for erasure.
+ * Webhooks, which are URLs to which events are sent, channels, which notify people, and devices of
+ * members, which notify one person. Numbers are never reused: deliveries of a deleted webhook still
+ * wait for erasure.
  */
 export const webhooks = sqliteTable(
   'webhooks',
   {
     number: integer().primaryKey({ autoIncrement: true }),
     account: integer().notNull(),
-    /** The identifier. A channel has the same 128 bits under its own prefix. */
+    /** The identifier. A channel or a device has the same 128 bits under its own prefix. */
     id: idColumn('webhook')().notNull(),
     kind: codeColumn(RECEIVER_KINDS)().notNull().default(sql`0`),
-    /** The name of a channel; null for a webhook. */
+    /** The name of a channel or a device; null for a webhook. */
     name: text(),
-    /** Empty for a channel. */
+    /** Empty for a channel or a device. */
     url: text().notNull(),
     description: text(),
     events: text({ mode: 'json' }).notNull().$type<DeliveryEvent[]>(),
@@ -1190,13 +1196,13 @@ export const webhooks = sqliteTable(
     agentIds: text('agent_ids', { mode: 'json' }).$type<string[]>(),
     /** Patterns that limit a channel to some actions; null for every action. */
     actions: text({ mode: 'json' }).$type<string[]>(),
-    /** The settings of a channel without their secrets; null for a webhook. */
+    /** The settings of a channel or a device without their secrets; null for a webhook. */
     config: text({ mode: 'json' }).$type<JsonObject>(),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     disabledReason: text('disabled_reason'),
     /**
      * The signing secret, encrypted, and the one before it, which signs until it expires. For a
-     * channel, its secrets as encrypted JSON; no bytes if it has none.
+     * channel or a device, its secrets as encrypted JSON; no bytes if it has none.
      */
     secret: bytesColumn().notNull(),
     /**
@@ -1242,9 +1248,12 @@ export const webhooks = sqliteTable(
     updatedAt: integer('updated_at').notNull(),
     /** Who made it, as for a user token. */
     createdBy: text('created_by'),
+    /** The member whose device it is; null for a webhook or a channel. */
+    member: idColumn('member')(),
   },
   (table) => [
     uniqueIndex('webhooks_by_account').on(table.account, table.id),
+    index('webhooks_by_member').on(table.account, table.member).where(sql`member is not null`),
     index('webhooks_by_inbound').on(table.inboundHash).where(sql`inbound_hash is not null`),
     index('webhooks_due').on(table.dueAt).where(sql`due_at is not null`),
     index('webhooks_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),

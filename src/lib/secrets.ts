@@ -14,6 +14,8 @@ export type KeyLabel =
   | 'channel-secrets'
   | 'connection-secret'
   | 'slack-link'
+  | 'push-subscription'
+  | 'push-vapid'
   | 'email-confirmation'
   | 'send-count'
   | 'download-address'

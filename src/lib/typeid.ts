@@ -15,6 +15,7 @@ export type Prefix =
   | 'webhook'
   | 'chan'
   | 'conn'
+  | 'push'
   | 'dlv'
   | 'act'
   | 'req';

@@ -30,7 +30,7 @@ export async function enqueueWebhook(
   await enqueueWebhooks(queues, [{ body, isSlow, delay }]);
 }
 
-/** Sends up to 100 messages, as {@link enqueueWebhook} sends one. */
+/** Sends messages, as {@link enqueueWebhook} sends one. */
 export async function enqueueWebhooks(
   queues: WebhookQueues,
   messages: readonly OutgoingMessage[],
@@ -46,7 +46,7 @@ export async function enqueueWebhooks(
 }
 
 /**
- * Sends up to 100 messages. Throws if a queue fails, so that the task that sends them stops and the
+ * Sends messages. Throws if a queue fails, so that the task that sends them stops and the
  * log says why.
  */
 export async function enqueueOrThrow(
@@ -56,12 +56,19 @@ export async function enqueueOrThrow(
   for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
 }
 
-/** Sorts messages into batches: pairs of a queue and its messages, for each queue that gets any. */
+/** A queue takes this many messages at once. */
+const MAX_BATCH = 100;
+
+/** Sorts messages into batches: pairs of a queue and some of its messages. */
 function batchByQueue({ queue, slowQueue }: WebhookQueues, messages: readonly OutgoingMessage[]) {
   const batchOf = (areSlow: boolean) =>
     messages
       .filter(({ isSlow }) => isSlow === areSlow)
       .map(({ body, delay = 0 }) => ({ body, delaySeconds: Math.ceil(delay / SECOND) }));
-  const batches = [[queue, batchOf(false)] as const, [slowQueue, batchOf(true)] as const];
-  return batches.filter(([, batch]) => batch.length > 0);
+  const inBatches = (target: Queue<WebhookMessage>, all: ReturnType<typeof batchOf>) =>
+    Array.from(
+      { length: Math.ceil(all.length / MAX_BATCH) },
+      (_, i) => [target, all.slice(i * MAX_BATCH, (i + 1) * MAX_BATCH)] as const,
+    );
+  return [...inBatches(queue, batchOf(false)), ...inBatches(slowQueue, batchOf(true))];
 }

@@ -19,6 +19,7 @@ const TYPED = [
   'src/packages/verify',
   'src/packages/client',
   'src/console/browser',
+  'src/console/push-worker',
   'test/bench',
   'test/chaos',
 ];

@@ -415,7 +415,7 @@ describe('a stop that commits while a request is on its way', () => {
   );
 });
 
-it('a stop moves with the account, and is told after the move', async () => {
+it.runIf(depth.isDeep)('a stop moves with the account, and is told after the move', async () => {
   const world = new World();
   const scene = await makeScene(world);
   const { account, agent } = scene;

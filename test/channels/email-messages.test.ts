@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { makeMember, makeReachableMember, type TestMember } from '../support/members';
 import { REPORT_PERIOD, report, usePromised } from '../support/outcomes';
 import { MAIL_SETTINGS, Resend } from '../support/resend';
@@ -226,38 +227,44 @@ describe('the end of a request', () => {
 });
 
 describe('reminders', () => {
-  it('are sent at half and nine tenths of the life of a request to those who have not voted', async () => {
-    const scene = await makeScene({ events: ['permission.requested'] });
-    const { world, account, agent } = scene;
-    const ada = await person(account, 'approver', 'ada');
-    await person(account, 'approver', 'ben');
-    await makeReviewPolicy(account, { approvals: 2 });
-    world.advance(1);
-    const { id } = await agent.request({ expires_in: 10 * 3_600 });
-    await world.deliver();
-    const start = world.now;
-    await world.must(200, 'POST', `/v1/permissions/${id}/approve`, { token: ada.token, body: {} });
-    for (let minute = 1; minute < 600; minute++) {
-      world.now = start + minute * MINUTE;
-      if (minute % 30 > 1) continue;
-      const before = subjects(scene, 'ben').length;
-      await world.sweep();
+  it.runIf(depth.isDeep)(
+    'are sent at half and nine tenths of the life of a request to those who have not voted',
+    async () => {
+      const scene = await makeScene({ events: ['permission.requested'] });
+      const { world, account, agent } = scene;
+      const ada = await person(account, 'approver', 'ada');
+      await person(account, 'approver', 'ben');
+      await makeReviewPolicy(account, { approvals: 2 });
+      world.advance(1);
+      const { id } = await agent.request({ expires_in: 10 * 3_600 });
       await world.deliver();
-      const isDue = minute === 300 || minute === 540;
-      expect([minute, subjects(scene, 'ben').length - before]).toEqual([minute, isDue ? 1 : 0]);
-    }
-    expect(subjects(scene, 'ada')).toHaveLength(1);
-    expect(subjects(scene, 'ben').slice(1)).toEqual([
-      expect.stringMatching(/^Reminder/),
-      expect.stringMatching(/^Reminder/),
-    ]);
-    expect((await notifications(account, id)).map(({ reminder }) => reminder)).toEqual([
-      2,
-      1,
-      null,
-      null,
-    ]);
-  });
+      const start = world.now;
+      await world.must(200, 'POST', `/v1/permissions/${id}/approve`, {
+        token: ada.token,
+        body: {},
+      });
+      for (let minute = 1; minute < 600; minute++) {
+        world.now = start + minute * MINUTE;
+        if (minute % 30 > 1) continue;
+        const before = subjects(scene, 'ben').length;
+        await world.sweep();
+        await world.deliver();
+        const isDue = minute === 300 || minute === 540;
+        expect([minute, subjects(scene, 'ben').length - before]).toEqual([minute, isDue ? 1 : 0]);
+      }
+      expect(subjects(scene, 'ada')).toHaveLength(1);
+      expect(subjects(scene, 'ben').slice(1)).toEqual([
+        expect.stringMatching(/^Reminder/),
+        expect.stringMatching(/^Reminder/),
+      ]);
+      expect((await notifications(account, id)).map(({ reminder }) => reminder)).toEqual([
+        2,
+        1,
+        null,
+        null,
+      ]);
+    },
+  );
 
   it('end with the request', async () => {
     const scene = await makeScene({ events: ['permission.requested'] });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { changeAccount, read, stopForAMoment } from './load/account.ts';
 import type { Actor } from './load/actor.ts';
 import { changeAgents } from './load/agents.ts';
+import { callConnection, changeConnections, decideCalls } from './load/connections.ts';
 import { orderFile } from './load/files.ts';
 import { decide, reportOutcome, request, revoke, useToken } from './load/permissions.ts';
 import { changePolicies } from './load/policies.ts';
@@ -19,6 +20,9 @@ const ACTIONS: [weight: number, action: Action][] = [
   [6, askForSeries],
   [16, actBySeries],
   [1, endSeries],
+  [20, callConnection],
+  [6, decideCalls],
+  [1, changeConnections],
   [6, revoke],
   [4, changeAgents],
   [1, changePolicies],

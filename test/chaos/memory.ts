@@ -79,6 +79,29 @@ export interface KnownWebhook {
   silences: { from: number; to: number }[];
 }
 
+/** A connection to the stand-in. */
+export interface KnownConnection {
+  id: string;
+  /** The path of its base URL. */
+  place: string;
+  secret: string;
+  agents: KnownAgent[];
+  /** `maybe` after its deletion was requested and before it was answered. */
+  alive: 'yes' | 'maybe' | 'no';
+}
+
+/** An act through a connection, which may be tried several times. */
+export interface KnownCall {
+  connection: KnownConnection;
+  agent: KnownAgent;
+  mark: string;
+  path: string;
+  /** The idempotency key, if it has one. */
+  key?: string;
+  /** The status of each answer; null for one that was lost. */
+  answers: (number | null)[];
+}
+
 /** An entry as the API shows it. */
 export interface ShownEntry {
   id: string;
@@ -121,6 +144,8 @@ export class Memory {
   readonly uses = new Map<string, { answered: number[]; lost: number }>();
   readonly files: KnownFile[] = [];
   readonly webhooks: KnownWebhook[] = [];
+  readonly connections: KnownConnection[] = [];
+  readonly calls: KnownCall[] = [];
   readonly policies: { id: string; alive: boolean; hasBudget: boolean }[] = [];
   /** The notes of heads that were shown, by tree size. */
   readonly checkpoints = new Map<number, string>();

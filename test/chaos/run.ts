@@ -9,6 +9,7 @@ import { Service } from '../support/local/restartable-service.ts';
 import { ADMIN_TOKEN, freePort, prepareState } from '../support/local/service.ts';
 import { checkAccess, checkGone } from './checks/access.ts';
 import { checkBudgets } from './checks/budgets.ts';
+import { checkConnections } from './checks/connections.ts';
 import { checkEntries } from './checks/entries.ts';
 import { checkFiles, checkObjects } from './checks/files.ts';
 import { checkLog } from './checks/log.ts';
@@ -37,6 +38,7 @@ import { agePast, makePast } from './past.ts';
 import { Receiver } from './receiver.ts';
 import { settle } from './settling.ts';
 import { SignOn } from './sign-on.ts';
+import { StandIn } from './stand-in.ts';
 import { Stored } from './stored.ts';
 
 const LASTING = {
@@ -86,6 +88,7 @@ const signOn = await SignOn.start();
 appendFileSync(join(state, 'variables.env'), signOn.variables);
 const service = new Service(state, await freePort(), folder);
 const receiver = await Receiver.start(seededRandom(seed + 1));
+const standIn = await StandIn.start(seededRandom(seed + 2));
 const operator = new Client(service, ADMIN_TOKEN);
 const findings = new Findings();
 const people = new People(signOn, clientOf);
@@ -104,6 +107,7 @@ try {
 } finally {
   await service.kill();
   receiver.stop();
+  standIn.stop();
   signOn.stop();
 }
 const clean = findings.count === 0;
@@ -173,7 +177,7 @@ function clientOf(credential: Credential): Client {
 }
 
 function actorOf(memory: Memory, random: Random): Actor {
-  return { memory, random, receiver, operator, clientOf };
+  return { memory, random, receiver, standIn, operator, clientOf };
 }
 
 /**
@@ -288,6 +292,7 @@ async function judge(all: Memory[]): Promise<void> {
       checkWebhooks(findings, memory, account, entries, receiver);
       compared += await checkFiles(findings, memory, account, entries, downloads.get(memory) ?? []);
     }
+    const sent = checkConnections(findings, all, accounts, standIn);
     checkObjects(findings, stored, accounts, gone);
     checkIdentities(findings, stored, people);
     checkRest(findings, stored);
@@ -305,6 +310,7 @@ async function judge(all: Memory[]): Promise<void> {
         `${sum(({ entries }) => entries.length)} entries, ${sum(({ erased }) => erased.length)} records of erasures`,
         `${memories.reduce((total, { files }) => total + files.length, 0)} files requested, ${files.length} downloaded, ${compared} compared`,
         `${sum(({ series }) => series.length)} series approved ${acts} acts`,
+        `${sent} acts through connections, ${standIn.arrivals.length} requests of them`,
         `${people.all.length} people signed in with ${signOn.rotations} keys`,
         `${receiver.count} messages (${receiver.failures} failed on purpose)`,
         `${[...checkpoints.values()].flat().length} checkpoints in the bucket, ${memories.reduce((n, m) => n + m.checkpoints.size, 0)} shown`,

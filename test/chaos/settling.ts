@@ -46,7 +46,7 @@ export async function settle(
       await service.triggerCrons();
     await service.stop();
     const due = findDue(state);
-    hurryErasures(state);
+    hurry(state);
     if (due.length === 0 || Date.now() > deadline) return due;
     console.log(`still due: ${due.join(', ')}`);
   }
@@ -63,12 +63,15 @@ async function lookAtRetention({ id, traits }: Memory, operator: Client): Promis
 }
 
 /**
- * Makes erasures due that wait for workers to end: while the service is stopped, there are none.
+ * Makes erasures due that wait for workers to end, and outcomes of connections that wait for the
+ * service: while the service is stopped, there are none.
  */
-function hurryErasures(state: string): void {
+function hurry(state: string): void {
   const stored = new Stored(state);
   try {
     stored.all('update erasures set due_at = 0 returning id');
+    stored.all(`update permissions set outcome_due_at = 0
+      where outcome_state = 1 and connection_id is not null returning id`);
   } finally {
     stored.close();
   }

@@ -38,6 +38,8 @@ export interface StoredPermission {
   tokenExpiresAt: number;
   /** What became of the outcome; null if none was promised. */
   outcome: string | null;
+  /** The connection that asked for it; null without one. */
+  connection: string | null;
   requestEntry: number | null;
   lastEntry: number;
   createdAt: number;
@@ -279,6 +281,7 @@ function readPermission(row: Row): StoredPermission {
     tokenMaxUses: Number(row.token_max_uses),
     tokenExpiresAt: Number(row.token_expires_at),
     outcome: row.outcome_state === null ? null : (OUTCOME_STATES[Number(row.outcome_state)] ?? ''),
+    connection: row.connection_id === null ? null : idOf('conn', row.connection_id),
     requestEntry: row.request_entry === null ? null : Number(row.request_entry),
     lastEntry: Number(row.last_entry),
     createdAt: Number(row.created_at),

@@ -6,6 +6,7 @@ import {
   OutcomeUnknown,
   PermissionPending,
 } from '../../src/packages/client/index.ts';
+import { depth } from '../support/depth';
 import { makeAgent } from '../support/world';
 import { describeGuard } from './conformance';
 import { answerOf, makeClient, PAYMENT, type Payment } from './process';
@@ -454,7 +455,7 @@ describe('guard()', () => {
       },
     );
 
-    it('again in the background when the first report hangs', async () => {
+    it.runIf(depth.isDeep)('again in the background when the first report hangs', async () => {
       const { world, agent, act, outcome } = await approvedStage();
       let reports = 0;
       const client = makeClient(world, agent.key, {

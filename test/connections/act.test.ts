@@ -100,16 +100,16 @@ describe('a call that a policy approves', () => {
     }
   });
 
-  it('is sent once, of 20 equal calls at the same time', async () => {
+  it('is sent once, of 50 equal calls at the same time', async () => {
     const { world, account, agent, connection } = await makeConnectionScene();
     await approveAll(account);
     for (const headers of [{}, { 'Idempotency-Key': 'k-2' }] as Record<string, string>[]) {
       const sent = receivedBy(world).length;
       const answers = await Promise.all(
-        Array.from({ length: 20 }, () => callUpstream(agent, connection, { headers })),
+        Array.from({ length: 50 }, () => callUpstream(agent, connection, { headers })),
       );
       const statuses = answers.map(({ status }) => status).sort();
-      expect(statuses).toEqual([200, ...Array(19).fill(409)]);
+      expect(statuses).toEqual([200, ...Array(49).fill(409)]);
       expect(receivedBy(world).length).toBe(sent + 1);
       world.advance(601 * SECOND);
     }
@@ -241,7 +241,8 @@ describe('nothing is sent', () => {
     for (const caller of [otherAgent, sibling])
       expect(codeOf(await callUpstream(caller, connection))).toEqual([404, 'not_found']);
     expect(codeOf(await callUpstream(agent, otherConnection))).toEqual([404, 'not_found']);
-    expect(codeOf(await callUpstream(agent, { id: 'conn_x' }))).toEqual([404, 'not_found']);
+    for (const id of ['conn_x', connection.id.replace('_', '%5F'), connection.id.toUpperCase()])
+      expect(codeOf(await callUpstream(agent, { id }))).toEqual([404, 'not_found']);
     const navigate = { headers: { 'Sec-Fetch-Mode': 'navigate' } };
     expect(codeOf(await callUpstream(agent, connection, navigate))).toEqual([404, 'not_found']);
     const user = { account, key: account.token } as unknown as TestAgent;
@@ -356,27 +357,4 @@ describe('a call that a rule allows', () => {
       .all();
     expect(results).toEqual([{ count: 2 }]);
   });
-});
-
-describe('a database that fails', () => {
-  it.each(['before', 'after'] as const)(
-    'sends an act at most once, and never without its use: %s each call',
-    async (mode) => {
-      for (let call = 1; call <= 6; call++) {
-        const database = new FaultyDatabase(env.DB);
-        const scene = await makeConnectionScene({}, new World({ DB: database.binding }));
-        const { world, account, agent, connection } = scene;
-        await approveAll(account);
-        database.arm({ call, mode });
-        const first = await callUpstream(agent, connection);
-        database.arm(null);
-        const second = await callUpstream(agent, connection);
-        const uses = (await eventsOf(account)).filter((event) => event === 'use').length;
-        expect([mode, call, receivedBy(world).length]).toEqual([mode, call, uses]);
-        expect(uses).toBe(1);
-        expect([200, 503]).toContain(first.status);
-        expect(second.status).toBe(first.status === 200 ? 409 : 200);
-      }
-    },
-  );
 });

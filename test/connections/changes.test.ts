@@ -274,3 +274,15 @@ describe('a secret', () => {
     expect(await env.DB.prepare('select count(*) as n from connections').first('n')).toBe(1);
   });
 });
+
+describe('a request that waits', () => {
+  it('is counted once after its account has moved', async () => {
+    const { id } = await agent.request();
+    await giveToConnection(id, connection.id);
+    await orderMove(world, account.id, '01');
+    await settleMoves(world);
+    const counts = await env.DB_01.prepare('select count from pending_permissions').all();
+    expect(counts.results).toEqual([{ count: 1 }]);
+    expect(await checkIntegrity(env.DB_01)).toEqual([]);
+  });
+});

@@ -127,7 +127,7 @@ describe('the decision card', () => {
       expect(text).toContain(part);
     // The request has no title: its action and resource are said once.
     expect(text.match(/mail\.send on mail:a/g)).toHaveLength(1);
-    expect(text).toContain('From Mail assistant');
+    expect(text).toContain('Mail assistant asks for');
   });
 
   it('shows texts of an agent as text, with the characters that one cannot see marked', async () => {
@@ -159,7 +159,7 @@ describe('the decision card', () => {
     }
   });
 
-  it('shows its own limits first and apart, and those that the agent named as code, each with another label', async () => {
+  it('shows its own limits apart from those that the agent named, which are code, each with another label', async () => {
     const scope = {
       ...{ 'Times it may act': 1, 'Time to act, from the approval': '1 minute' },
       ...{ 'payment › max': 5, payment: { max: 500_000 }, 'p\u0430y': 3 },
@@ -191,10 +191,10 @@ describe('the decision card', () => {
     };
     expect(await shown(path)).toEqual([
       [
-        'Time and uses Time and uses Requested Time to act, from the approval 7 days Times it may act 1,000',
         'Limits that the agent named Limits that the agent named Requested `"Times it may act"` 1 ' +
           '`"Time to act, from the approval"` 1 minute `"payment › max"` 5 `payment.max` 500,000 ' +
           '`"p\u0430y (mixed scripts: Latin, Cyrillic)"` 3',
+        'Time and uses Time and uses Requested Time to act, from the approval 7 days Times it may act 1,000',
       ],
       [
         ...[
@@ -210,7 +210,7 @@ describe('the decision card', () => {
     await account.must(200, 'POST', `/v1/permissions/${id}/approve`, {
       scope: { ...scope, '"added"': true },
     });
-    const [[, granted] = []] = await shown(path);
+    const [[granted] = []] = await shown(path);
     expect(granted).toContain('`"\\"added\\""` – true');
   });
 
@@ -543,8 +543,10 @@ describe('a decision', () => {
     const { agent, browser, path } = await open();
     const next = await agent.request({ preview: { title: 'The next one' } });
     await browser.submit(`${path}/decide`, { decision: 'deny' });
+    const link = `href="/console/permissions/${next.id}"`;
+    expect((await browser.get(path)).text).toContain(link);
     const { text } = await browser.get(path);
-    expect(text).toContain(`href="/console/permissions/${next.id}"`);
+    expect(text).toContain(link);
     expect(readText(text)).toContain('Next: Agent says: The next one');
   });
 

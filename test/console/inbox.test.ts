@@ -331,7 +331,7 @@ it('answers the script with the list alone', async () => {
   expect(listed(text)).toEqual([id]);
 });
 
-it('costs the same whether 60 or 900 requests wait, of all agents or of one, and has a next page', async () => {
+it('costs the same whether 100 or 900 requests wait, of all agents or of one, and has a next page', async () => {
   const { account, agent, browser } = await open();
   const other = await account.agent();
   const { id } = await agent.request();
@@ -352,7 +352,7 @@ it('costs the same whether 60 or 900 requests wait, of all agents or of one, and
     const next = readLinks(first.text).find((address) => address.includes('cursor=')) ?? '';
     return [...listed(first.text), ...listed((await browser.get(next)).text)];
   };
-  await copy(60);
+  await copy(100);
   const few = await browser.get('/console');
   expect(await firstPages(`?agent_id=${agent.id}`)).toEqual(await firstPages(''));
   await copy(900);
@@ -369,7 +369,10 @@ it('costs the same whether 60 or 900 requests wait, of all agents or of one, and
     expect(await firstPages(`?agent_id=${agent.id}${order}`)).toEqual(
       await firstPages(`?${order}`),
     );
-    expect((await browser.get(`/console?agent_id=${other.id}${order}`)).cost.read).toBeLessThan(30);
+    // The count beside Inbox examines 98 requests.
+    expect((await browser.get(`/console?agent_id=${other.id}${order}`)).cost.read).toBeLessThan(
+      98 + 30,
+    );
   }
   // The most urgent ones of an agent are found among all of its requests, of which it has few.
   expect((await browser.get(`/console?agent_id=${agent.id}`)).cost.read).toBeLessThan(1_400);

@@ -364,7 +364,7 @@ describe('a sign-in with the identity provider', () => {
     );
   });
 
-  it('finds its account after each move', async () => {
+  it.runIf(depth.isDeep)('finds its account after each move', async () => {
     const scene = await open({ DB_01: env.DB_01, DB_02: env.DB_02 });
     const { world } = scene;
     const person = ada();
@@ -385,27 +385,34 @@ describe('a sign-in with the identity provider', () => {
     }
   });
 
-  it('counts as fresh for ten minutes, and as a way to sign in when a passkey is removed', async () => {
-    const scene = await open();
-    const { world, browser } = scene;
-    await mustSignIn(scene, ada());
-    const add = async () => {
-      const { body: options } = await browser.change('POST', '/console/me/passkeys/options');
-      const response = await browser.authenticator.create(options);
-      return browser.change('POST', '/console/me/passkeys', { name: 'Laptop', response });
-    };
-    world.advance(10 * MINUTE - 1);
-    const { body: passkey } = await add();
-    expect((await whoAmI(scene)).member.sign_in).toEqual(['passkey', 'oidc']);
-    const { OIDC_CLIENT_ID } = world.env;
-    delete world.env.OIDC_CLIENT_ID;
-    world.env.OIDC_AUDIENCE = 'https://countersign.test';
-    expect((await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`)).status).toBe(409);
-    Object.assign(world.env, { OIDC_CLIENT_ID });
-    expect((await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`)).status).toBe(204);
-    world.advance(1);
-    expect((await browser.change('POST', '/console/me/passkeys/options')).status).toBe(401);
-  });
+  it.runIf(depth.isDeep)(
+    'counts as fresh for ten minutes, and as a way to sign in when a passkey is removed',
+    async () => {
+      const scene = await open();
+      const { world, browser } = scene;
+      await mustSignIn(scene, ada());
+      const add = async () => {
+        const { body: options } = await browser.change('POST', '/console/me/passkeys/options');
+        const response = await browser.authenticator.create(options);
+        return browser.change('POST', '/console/me/passkeys', { name: 'Laptop', response });
+      };
+      world.advance(10 * MINUTE - 1);
+      const { body: passkey } = await add();
+      expect((await whoAmI(scene)).member.sign_in).toEqual(['passkey', 'oidc']);
+      const { OIDC_CLIENT_ID } = world.env;
+      delete world.env.OIDC_CLIENT_ID;
+      world.env.OIDC_AUDIENCE = 'https://countersign.test';
+      expect((await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`)).status).toBe(
+        409,
+      );
+      Object.assign(world.env, { OIDC_CLIENT_ID });
+      expect((await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`)).status).toBe(
+        204,
+      );
+      world.advance(1);
+      expect((await browser.change('POST', '/console/me/passkeys/options')).status).toBe(401);
+    },
+  );
 });
 
 describe('a sign-in that goes wrong', () => {
@@ -969,7 +976,7 @@ describe('an invitation that is accepted with the identity provider', () => {
     ).toBe(403);
   });
 
-  it('moves an identity from shard to shard', async () => {
+  it.runIf(depth.isDeep)('moves an identity from shard to shard', async () => {
     for (const shards of [
       [env.DB, env.DB_01],
       [env.DB_01, env.DB],
@@ -1154,37 +1161,43 @@ describe('a member who joined with an identity', () => {
     return { scene, person, id };
   }
 
-  it('stays one who signs in while the directory still names the old shard', async () => {
-    const first = new FaultyDatabase(env.DB);
-    const { scene, person, id } = await openMoving(first.binding, env.DB_01);
-    first.refuse(/update "identities"/);
-    scene.world.advance(MINUTE);
-    await scene.world.sweep();
-    expect((await signIn(scene, person)).status).toBe(503);
-    first.refuse(null);
-    await settleMoves(scene.world);
-    await mustSignIn(scene, person);
-    expect((await whoAmI(scene)).member.id).toBe(id);
-  });
+  it.runIf(depth.isDeep)(
+    'stays one who signs in while the directory still names the old shard',
+    async () => {
+      const first = new FaultyDatabase(env.DB);
+      const { scene, person, id } = await openMoving(first.binding, env.DB_01);
+      first.refuse(/update "identities"/);
+      scene.world.advance(MINUTE);
+      await scene.world.sweep();
+      expect((await signIn(scene, person)).status).toBe(503);
+      first.refuse(null);
+      await settleMoves(scene.world);
+      await mustSignIn(scene, person);
+      expect((await whoAmI(scene)).member.id).toBe(id);
+    },
+  );
 
-  it('stays one who signs in when the account leaves the shard that was read', async () => {
-    const second = new FaultyDatabase(env.DB_01);
-    const { scene, person, id } = await openMoving(env.DB, second.binding);
-    const shards = Object.entries({ '00': env.DB, '01': env.DB_01, '02': env.DB_02 }).map(
-      ([name, client]) => ({ name, database: new Database(client, new Cost()) }),
-    );
-    const mover = new Mover(shards[1] as MoverShard, shards);
-    second.before(
-      1,
-      async () => {
-        while (await isMoving()) await mover.moveSlice(scene.world.now);
-      },
-      /"members"/,
-    );
-    expect((await signIn(scene, person)).status).toBe(503);
-    await mustSignIn(scene, person);
-    expect((await whoAmI(scene)).member.id).toBe(id);
-  });
+  it.runIf(depth.isDeep)(
+    'stays one who signs in when the account leaves the shard that was read',
+    async () => {
+      const second = new FaultyDatabase(env.DB_01);
+      const { scene, person, id } = await openMoving(env.DB, second.binding);
+      const shards = Object.entries({ '00': env.DB, '01': env.DB_01, '02': env.DB_02 }).map(
+        ([name, client]) => ({ name, database: new Database(client, new Cost()) }),
+      );
+      const mover = new Mover(shards[1] as MoverShard, shards);
+      second.before(
+        1,
+        async () => {
+          while (await isMoving()) await mover.moveSlice(scene.world.now);
+        },
+        /"members"/,
+      );
+      expect((await signIn(scene, person)).status).toBe(503);
+      await mustSignIn(scene, person);
+      expect((await whoAmI(scene)).member.id).toBe(id);
+    },
+  );
 });
 
 describe('a service with an invalid OIDC configuration', () => {

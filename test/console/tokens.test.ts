@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import '../support/shards';
 import { makeCredential } from '../../src/lib/credential';
 import { Browser } from '../support/browser';
+import { depth } from '../support/depth';
 import { type FaultMode, FaultyDatabase } from '../support/faults';
 import { awaitWindow } from '../support/limiter';
 import { makeMember, type TestMember } from '../support/members';
@@ -431,7 +432,7 @@ describe('a session of a user token', () => {
     ]);
   });
 
-  it('follows the account to other shards', async () => {
+  it.runIf(depth.isDeep)('follows the account to other shards', async () => {
     const account = await new World({ DB_01: env.DB_01, DB_02: env.DB_02 }).account();
     const { world } = account;
     const member = await makeMember(account, 'auditor', 'ada@example.com');

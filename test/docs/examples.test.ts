@@ -109,9 +109,9 @@ async function makeScene() {
 /**
  * Operations that the scene has no target for, each tested in a file of its own: the paths of two
  * are signed or hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end,
- * decisions to sign, programs to pair and notification settings (sign-in.test.ts,
- * signature.test.ts, pair.test.ts, settings.test.ts), and gives series (series.test.ts). Only Slack knows the address of a channel
- * (slack/decide.test.ts).
+ * decisions to sign, programs to pair, notification settings and devices (sign-in.test.ts,
+ * signature.test.ts, pair.test.ts, settings.test.ts, push), and gives series (series.test.ts). Only
+ * Slack knows the address of a channel (slack/decide.test.ts).
  */
 const WITHOUT_TARGET = [
   'getReferenceFile',
@@ -122,6 +122,7 @@ const WITHOUT_TARGET = [
   'receiveFromSlack',
   'getNotificationSettings',
   'updateNotificationSettings',
+  'removePushDevice',
   'endSeries',
 ];
 

@@ -36,6 +36,7 @@ import {
 } from '../../src/permissions/requests/pending-quota';
 import { MAX_POLICIES } from '../../src/policies/policy';
 import { MAX_CHANNELS } from '../../src/receivers/channels/channel';
+import { MAX_DEVICES } from '../../src/receivers/channels/push/device';
 import { REQUEST_TIMEOUT } from '../../src/receivers/webhooks/dispatch/limits';
 import { RETRY_DELAYS } from '../../src/receivers/webhooks/dispatch/retry-schedule';
 import { MAX_ANSWER_BYTES } from '../../src/receivers/webhooks/dispatch/send';
@@ -181,6 +182,7 @@ it('the guide API lists the limits', () => {
     ['policies of an account', number(MAX_POLICIES)],
     ['webhooks of an account', number(MAX_WEBHOOKS)],
     ['channels of an account', number(MAX_CHANNELS)],
+    ['devices of a member', number(MAX_DEVICES)],
     ['pending requests of an agent', number(MAX_PENDING_REQUESTS_OF_AGENT)],
     ['pending requests of an account', number(MAX_PENDING_REQUESTS)],
     ['log entries of an account', number(MAX_LOG_LENGTH)],

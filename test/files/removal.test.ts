@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { TestBucket } from '../support/bucket';
+import { depth } from '../support/depth';
 import { makeExport, readExport, startExport } from '../support/exports';
 import { deliver } from '../support/queue';
 import { emptyTables } from '../support/tables';
@@ -162,7 +163,7 @@ it('a worker writes no file after its lease has expired', async () => {
   expect([explicitAcks, bucket.fileKeys]).toEqual([['0'], []]);
 });
 
-it('a worker renews its lease during a long job', async () => {
+it.runIf(depth.isDeep)('a worker renews its lease during a long job', async () => {
   const { world, account } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 40; i++) await agent.request();

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rules } from '../support/access-rules';
+import { depth } from '../support/depth';
 import { requestLine, watchLog } from '../support/log';
 import { aim, makeScene, type Scene } from '../support/scene';
 import { saveTables } from '../support/tables';
@@ -82,6 +83,7 @@ const REFUSING: Record<string, number> = {
   'POST /v1/inbound/:secret/slack': 404,
   'GET /v1/me/notifications': 403,
   'PUT /v1/me/notifications': 403,
+  'DELETE /v1/me/notifications/push/:id': 403,
 };
 
 const shared = await makeScene();
@@ -118,7 +120,7 @@ describe('without a valid credential', () => {
     dead = await makeDeadCredentials(scene);
   });
 
-  it.each(guarded)('%s answers 401 unauthorized', async (route) => {
+  it.each(depth.cases(guarded, 2))('%s answers 401 unauthorized', async (route) => {
     const { call } = about(route);
     for (const token of dead) {
       const answer = await call(scene, token);
@@ -219,7 +221,7 @@ describe('with a credential of an inactive account', () => {
     });
   });
 
-  it.each(guarded)('%s answers 403 account_inactive', async (route) => {
+  it.each(depth.cases(guarded, 3))('%s answers 403 account_inactive', async (route) => {
     const { call } = about(route);
     for (const token of [scene.account.token, scene.agent.key]) {
       const { status, body } = await call(scene, token);

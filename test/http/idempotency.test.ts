@@ -271,7 +271,7 @@ it('the tables of this file list every POST of the service that needs a credenti
   expect(listed.toSorted()).toEqual(routes.toSorted());
 });
 
-describe.each(Object.entries(posts))('%s', (_, aim) => {
+describe.each(depth.cases(Object.entries(posts), 3))('%s', (_, aim) => {
   it('takes effect once, and replays its answer when it is sent again', async () => {
     const scene = await openScene();
     const { path, call } = aim(scene);
@@ -376,7 +376,7 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
   });
 });
 
-it.each(Object.entries(harmless))(
+it.each(depth.cases(Object.entries(harmless), 2))(
   '%s does not use up its key, and refuses a key that was used elsewhere',
   async (_, aim) => {
     const scene = await makeScene();

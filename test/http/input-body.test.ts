@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { dumpTables } from '../support/tables';
 import { type Answer, type Call, type TestAccount, type TestAgent, World } from '../support/world';
 
@@ -37,7 +38,7 @@ it('the router lists the routes with a body', () => {
   expect(ROUTES.length).toBeGreaterThan(11);
 });
 
-describe.each(ROUTES)('%s', (route) => {
+describe.each(depth.cases(ROUTES, 3))('%s', (route) => {
   const [method = '', pattern = ''] = route.split(' ');
 
   /** Sends a body to an existing resource, with the credential that the route accepts. */

@@ -597,7 +597,7 @@ describe.each(Object.entries(ENDPOINTS))('%s refuses', (_, endpoint) => {
     expect(await dumpTables(env.DB)).toEqual(before);
   }
 
-  it.each(depth.cases(fields, 3))(
+  it.each(depth.cases(fields, 6))(
     'every value of %s that is out of bounds or of another type',
     async (name, { bad, rest = base }) => {
       expect(bad.length).toBeGreaterThan(5);

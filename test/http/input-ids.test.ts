@@ -59,7 +59,7 @@ const { body: channel } = await other.must(201, 'POST', '/v1/channels', {
 const [entry] = await other.log();
 const { body: members } = await other.must(200, 'GET', '/v1/members');
 
-describe.each(ROUTES)('%s', (route) => {
+describe.each(depth.cases(ROUTES, 3))('%s', (route) => {
   const [method = '', pattern = ''] = route.split(' ');
 
   it('answers 404 for an id that is malformed, of another kind, unknown or of another account', async () => {

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { NEEDED_QUERIES } from '../support/scene';
 import { dumpTables } from '../support/tables';
 import { type Answer, type Json, type TestAccount, type TestAgent, World } from '../support/world';
@@ -44,7 +45,7 @@ it('the router lists the routes of the service', () => {
   expect(ROUTES.length).toBeGreaterThan(25);
 });
 
-describe.each(ROUTES)('%s', (route) => {
+describe.each(depth.cases(ROUTES, 3))('%s', (route) => {
   const [method = '', pattern = ''] = route.split(' ');
   const path = pattern.replace(/:\w+/, 'perm_01h455vb4pex5vsknk084sn02q');
 
@@ -174,7 +175,7 @@ const PARAMETERS = Object.entries(LISTS).flatMap(([path, parameters]) =>
   Object.entries(parameters).map(([name, parameter]) => ({ path, name, ...parameter })),
 );
 
-describe.each(PARAMETERS)('$name of $path', ({ path, name, good, bad }) => {
+describe.each(depth.cases(PARAMETERS, 2))('$name of $path', ({ path, name, good, bad }) => {
   it('is refused when it is out of bounds or malformed', async () => {
     const scene = await makeScene();
     for (const value of bad)

@@ -35,7 +35,7 @@ const writing = new World().routes.filter(
 const userRoutes = writing.filter(
   (route) =>
     route !== 'POST /v1/permissions' &&
-    !/(\/withdraw|\/sessions\/:id|\/notifications)$/.test(route),
+    !/(\/withdraw|\/sessions\/:id|\/push\/:id|\/notifications)$/.test(route),
 );
 
 const database = new FaultyDatabase(env.DB);

@@ -91,7 +91,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       const first = await ask({ preview: { title: 'Send invoice 118' } });
       const second = await ask({ preview: { title: 'Send invoice 119' } });
       await page.goto(`${local.origin}/console`);
-      await page.getByRole('link', { name: 'Agent says: Send invoice 118' }).click();
+      await page.locator('.request', { hasText: 'Send invoice 118' }).locator('a').click();
       await page.getByText('Narrow the limits').click();
       await page.getByLabel('max_amount').fill('100');
       await page.getByLabel('grace@example.com').uncheck();
@@ -191,7 +191,10 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.locator(`#${first.id} input[type=checkbox]`).check();
     const before = Number(/\((\d+)/.exec(await page.title())?.[1]);
     await ask({ preview: { title: 'Comes later' } });
-    await page.getByRole('link', { name: 'Agent says: Comes later' }).waitFor({ timeout: 15_000 });
+    await page
+      .locator('.request', { hasText: 'Comes later' })
+      .locator('a')
+      .waitFor({ timeout: 15_000 });
     expect(Number(/\((\d+)/.exec(await page.title())?.[1])).toBe(before + 1);
     expect(await page.locator(`#${first.id} input[type=checkbox]`).isChecked()).toBe(true);
     expect(faults).toEqual([]);
@@ -213,7 +216,8 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await boxes[1]?.check();
     await ask({ preview: { title: 'Comes while one types' } });
     await page
-      .getByRole('link', { name: 'Agent says: Comes while one types' })
+      .locator('.request', { hasText: 'Comes while one types' })
+      .locator('a')
       .waitFor({ timeout: 15_000 });
     expect(await reason.inputValue()).toBe('Not today');
     await page.getByRole('button', { name: 'Deny those that are checked' }).click();
@@ -268,7 +272,8 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByText('Correct what is marked').waitFor();
     await ask({ preview: { title: 'Comes after the refusal' } });
     await page
-      .getByRole('link', { name: 'Agent says: Comes after the refusal' })
+      .locator('.request', { hasText: 'Comes after the refusal' })
+      .locator('a')
       .waitFor({ timeout: 15_000 });
     expect(await page.locator(`#${id} input[type=checkbox]`).isChecked()).toBe(true);
     expect(await page.locator('#deny input[name=reason]').inputValue()).toBe('x'.repeat(1_001));

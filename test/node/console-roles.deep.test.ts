@@ -197,7 +197,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       ];
       const kept = await ask({ preview: { title: 'Leave me alone' } });
       await go(page, '/console');
-      await page.getByRole('link', { name: 'Agent says: Send the newsletter' }).click();
+      await page.locator('.request', { hasText: 'Send the newsletter' }).locator('a').click();
       await page.getByText('Narrow the limits').click();
       await page.getByLabel('max_amount').fill('100');
       await page.getByLabel('grace@example.com').uncheck();

@@ -462,19 +462,22 @@ describe('one changed value in an export', () => {
     expect(found).toBeGreaterThan(50);
   });
 
-  it('is found by the proof everywhere, and by the signatures as well where they cover it', async () => {
-    const parts = new SealedLog(entries, KEY).export();
-    for (const [at, path] of places) {
-      const [changed] = variantsOf(valueAt(entries[at]?.details, path));
-      const rows = parts.rows.with(at, toRow(withValue(entries[at] as Entry, path, changed)));
-      const { faults } = await judgeParts({ ...parts, rows }, pinned());
-      const place = { sequence: at + 1, id: entries[at]?.id };
-      const label = path.join('.');
-      expect([label, faults[0]]).toMatchObject([label, { kind: 'changed', ...place }]);
-      if (!UNSIGNED.test(label))
-        expect([label, faults[1]]).toMatchObject([label, { kind: 'vote', ...place }]);
-    }
-  });
+  it.runIf(depth.isDeep)(
+    'is found by the proof everywhere, and by the signatures as well where they cover it',
+    async () => {
+      const parts = new SealedLog(entries, KEY).export();
+      for (const [at, path] of places) {
+        const [changed] = variantsOf(valueAt(entries[at]?.details, path));
+        const rows = parts.rows.with(at, toRow(withValue(entries[at] as Entry, path, changed)));
+        const { faults } = await judgeParts({ ...parts, rows }, pinned());
+        const place = { sequence: at + 1, id: entries[at]?.id };
+        const label = path.join('.');
+        expect([label, faults[0]]).toMatchObject([label, { kind: 'changed', ...place }]);
+        if (!UNSIGNED.test(label))
+          expect([label, faults[1]]).toMatchObject([label, { kind: 'vote', ...place }]);
+      }
+    },
+  );
 
   it('is found in the other fields of a signed statement', async () => {
     for (const name of ['agent_id', 'user_id', 'permission_request_id'] as const) {

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/packages/verify/core/json';
 import { readReceipt } from '../../src/packages/verify/receipt';
+import { depth } from '../support/depth';
 import { makeMember } from '../support/members';
 import { emptyTables } from '../support/tables';
 import { expectSigned } from '../support/tree';
@@ -125,25 +126,28 @@ describe('the receipt of a permission', () => {
     expect(await eventsOf(await sealedReceipt(scene, permission.id))).toContain('use');
   });
 
-  it('holds all of 100 entries; of more, the first two and the newest', async () => {
-    const scene = await makeScene();
-    const permission = await scene.agent.approved({ max_uses: 200 });
-    await use(scene.agent, permission, 98);
-    const whole = await sealedReceipt(scene, permission.id);
-    expect(whole).toMatchObject({ complete: true });
-    expect(whole.entries).toHaveLength(100);
-    await use(scene.agent, permission, 3);
-    const cut = await sealedReceipt(scene, permission.id);
-    expect(cut.complete).toBe(false);
-    const sequences = (await scene.account.log(`&permission_id=${permission.id}`)).map(
-      ({ sequence }) => sequence,
-    );
-    expect(sequences).toHaveLength(103);
-    expect(cut.entries.map(({ sequence }: Json) => sequence)).toEqual([
-      ...sequences.slice(0, 2),
-      ...sequences.slice(5),
-    ]);
-  });
+  it.runIf(depth.isDeep)(
+    'holds all of 100 entries; of more, the first two and the newest',
+    async () => {
+      const scene = await makeScene();
+      const permission = await scene.agent.approved({ max_uses: 200 });
+      await use(scene.agent, permission, 98);
+      const whole = await sealedReceipt(scene, permission.id);
+      expect(whole).toMatchObject({ complete: true });
+      expect(whole.entries).toHaveLength(100);
+      await use(scene.agent, permission, 3);
+      const cut = await sealedReceipt(scene, permission.id);
+      expect(cut.complete).toBe(false);
+      const sequences = (await scene.account.log(`&permission_id=${permission.id}`)).map(
+        ({ sequence }) => sequence,
+      );
+      expect(sequences).toHaveLength(103);
+      expect(cut.entries.map(({ sequence }: Json) => sequence)).toEqual([
+        ...sequences.slice(0, 2),
+        ...sequences.slice(5),
+      ]);
+    },
+  );
 
   it('leaves out entries beyond retention, and says that it is not complete', async () => {
     const scene = await makeScene({ plan: 'free' });

@@ -222,7 +222,7 @@ it('the figures of a report equal a count of the log entry by entry, for large a
     { start: '2026-03-01', end: '2026-03-01' },
   ].slice(0, depth.runs(1, 3))) {
     const model = modelReport(log, period);
-    for (const sizes of [JOB_SIZES, SMALL]) {
+    for (const sizes of depth.cases([SMALL, JOB_SIZES], 2)) {
       const report = await makeReport(account, { period }, sizes);
       const { summary, months, agents: listed, deciders, exceptions } = report;
       expect(summary).toEqual(model.summary);

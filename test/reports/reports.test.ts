@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { ALWAYS, download, sha256 } from '../support/exports';
 import {
   makeReport,
@@ -230,21 +231,24 @@ describe('the entries that a report covers', () => {
     expect(method.at(-1)).toContain(integrity.root_hash);
   });
 
-  it('have no tree if the log cannot be sealed, and the report says so', async () => {
-    const { account, agent, world } = await makeAccount();
-    await agent.request();
-    await world.sweep();
-    // The log now differs from the one that was signed.
-    await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1'").run();
-    await env.DB.prepare(
-      "update trees set size = 0, root = null, frontier = x'', published_size = 0",
-    ).run();
-    const { integrity, method } = await makeReport(account);
-    expect([integrity, method.at(-1)]).toEqual([
-      null,
-      expect.stringContaining('could not be sealed'),
-    ]);
-  });
+  it.runIf(depth.isDeep)(
+    'have no tree if the log cannot be sealed, and the report says so',
+    async () => {
+      const { account, agent, world } = await makeAccount();
+      await agent.request();
+      await world.sweep();
+      // The log now differs from the one that was signed.
+      await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1'").run();
+      await env.DB.prepare(
+        "update trees set size = 0, root = null, frontier = x'', published_size = 0",
+      ).run();
+      const { integrity, method } = await makeReport(account);
+      expect([integrity, method.at(-1)]).toEqual([
+        null,
+        expect.stringContaining('could not be sealed'),
+      ]);
+    },
+  );
 
   it('are those of the days of its period, including the first and the last', async () => {
     const { account, agent, world } = await makeAccount();

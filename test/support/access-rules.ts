@@ -27,6 +27,7 @@ export const rules: Record<string, string[]> = {
   'GET /v1/me/passkeys': ['user:account:read'],
   'GET /v1/me/notifications': ['user:account:read'],
   'PUT /v1/me/notifications': ['user:account:read'],
+  'DELETE /v1/me/notifications/push/:id': ['user:account:read'],
   'GET /v1/members': ['user:account:read'],
   'POST /v1/members': ['user:account:write'],
   'GET /v1/members/:id': ['user:account:read'],

@@ -10,6 +10,8 @@ export class Browser {
   cookie = '';
   /** The cookie of a sign-in with the identity provider that has begun. */
   flow = '';
+  /** The cookie that tells the next page what a form did. */
+  told = '';
 
   constructor(readonly world: World) {}
 
@@ -105,12 +107,15 @@ export class Browser {
 
   /** Sends a request with the cookies, and keeps those that the answer sets. */
   async send(method: string, path: string, call: Json = {}): Promise<Answer> {
-    const cookies = [this.cookie, this.flow].filter((cookie) => cookie !== '').join('; ');
+    const cookies = [this.cookie, this.flow, this.told]
+      .filter((cookie) => cookie !== '')
+      .join('; ');
     const headers = { ...call.headers, ...(cookies && { Cookie: cookies }) };
     const answer = await this.world.call(method, path, { ...call, headers });
     for (const set of answer.headers.getSetCookie()) {
       const value = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
       if (set.startsWith('__Host-countersign-oidc=')) this.flow = value;
+      else if (set.startsWith('__Host-countersign-told=')) this.told = value;
       else this.cookie = value;
     }
     return answer;

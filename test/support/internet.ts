@@ -3,6 +3,8 @@ export interface Received {
   url: string;
   headers: Headers;
   body: string;
+  /** The body as it was sent, if that was not text. */
+  bytes: Uint8Array | null;
 }
 
 /** Handles a request: it answers, or throws as a failed connection does. */
@@ -56,7 +58,12 @@ export class Internet {
     if (hostname === 'cloudflare-dns.com') return this.resolve(searchParams);
     const receiver = this.hosts.get(hostname);
     if (!receiver) throw new TypeError('Network connection lost.');
-    const received = { url, headers: new Headers(options.headers), body: textOf(options.body) };
+    const received = {
+      url,
+      headers: new Headers(options.headers),
+      body: textOf(options.body),
+      ...bytesOf(options.body),
+    };
     this.received.push(received);
     return receiver(received, options.signal as AbortSignal);
   }
@@ -77,6 +84,10 @@ export class Internet {
 /** The body of a request as text. */
 function textOf(body: RequestInit['body']): string {
   return body instanceof Uint8Array ? new TextDecoder().decode(body) : String(body);
+}
+
+function bytesOf(body: RequestInit['body']): Pick<Received, 'bytes'> {
+  return { bytes: body instanceof Uint8Array ? body : null };
 }
 
 /** A receiver that never answers: all requests that are pending together time out. */

@@ -1,3 +1,5 @@
+import type { Runtime } from '../../src/env';
+
 /**
  * How a call fails: before it does anything, or after it has taken effect, when only the answer is
  * lost. A kill ends the caller, so all later calls fail as well.
@@ -5,8 +7,8 @@
 export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
 
 /**
- * Counts the calls to a database, a bucket and queues, and fails one of them or runs something
- * before it.
+ * Counts the calls to a database, a bucket, queues and other services, and fails one of them or
+ * runs something before it.
  */
 export class Outage {
   calls = 0;
@@ -18,10 +20,11 @@ export class Outage {
 
   /**
    * Restarts the count of calls, and fails the call with this number, counted from 1; null fails
-   * none.
+   * none. Nothing runs before a call any more.
    */
   arm(plan: { call: number; mode: OutageMode } | null): void {
     this.calls = 0;
+    this.meanwhile = null;
     this.hasFailed = false;
     this.plan = plan;
     this.isDead = false;
@@ -77,6 +80,11 @@ export class Outage {
       sendBatch: (messages: Iterable<MessageSendRequest<M>>) =>
         this.call(() => queue.sendBatch(messages)),
     } as unknown as Queue<M>;
+  }
+
+  /** Requests to other services behind the outage. */
+  fetch(fetch: Runtime['fetch']): Runtime['fetch'] {
+    return (url, options) => this.call(() => fetch(url, options));
   }
 
   private async call<R>(act: () => Promise<R>): Promise<R> {

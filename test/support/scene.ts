@@ -18,6 +18,7 @@ export function aim(route: string, scene: Scene) {
     [/^\/v1\/admin\/users/, scene.account.id],
     [/^\/v1\/me\/tokens/, scene.spareToken],
     [/^\/v1\/me\/sessions/, scene.session],
+    [/^\/v1\/me\/notifications\/push/, scene.device],
     [/^\/v1\/members/, scene.member],
     [/^\/v1\/agents/, scene.agent.id],
     [/^\/v1\/permissions/, scene.permission.id],
@@ -137,6 +138,8 @@ export async function makeScene(world = new World()) {
     member: member.id,
     /** Only a member has a session: it is set by the tests that call as one. */
     session: 'session_01h455vb4pex5vsknk084sn02q',
+    /** The same for a device. */
+    device: 'push_01h455vb4pex5vsknk084sn02q',
     policy: policy.id,
     webhook: webhook.id,
     delivery: delivery.id,

@@ -165,7 +165,7 @@ describe('a webhook that changes while a worker sends to it', () => {
     expect(world.internet.sentTo(webhook.host)).toHaveLength(401);
   });
 
-  it('gets at most 200 of 450 messages after it is deleted', async () => {
+  it.runIf(depth.isDeep)('gets at most 200 of 450 messages after it is deleted', async () => {
     const { world, webhook } = await makeBacklog(450, ({ world, webhook, account }) => async () => {
       if (world.internet.sentTo(webhook.host).length === 50)
         await account.must(204, 'DELETE', `/v1/webhooks/${webhook.id}`);

@@ -112,7 +112,7 @@ it('a sweep enqueues no delivery that becomes due after the next sweep', async (
   expect(waiting.filter(({ body }) => body.webhook === number)).toEqual([]);
 });
 
-it('a worker keeps its claim for as long as it works', async () => {
+it.runIf(depth.isDeep)('a worker keeps its claim for as long as it works', async () => {
   const { world, agents, webhooks } = await makeScene(makeWebhook);
   const [agent, webhook] = [agents[0] as TestAgent, webhooks[0] as TestWebhook];
   const rivals = async (seconds: number) => {

@@ -327,7 +327,7 @@ describe('an answer 410', () => {
 });
 
 describe('a webhook whose attempts fail', () => {
-  it('for five days is disabled', async () => {
+  it.runIf(depth.isDeep)('for five days is disabled', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     const started = world.now;
     for (let day = 0; day < 5; day++) {
@@ -364,7 +364,7 @@ describe('a webhook whose attempts fail', () => {
     }
   });
 
-  it('but succeed once in a while is not disabled', async () => {
+  it.runIf(depth.isDeep)('but succeed once in a while is not disabled', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     for (let day = 0; day < 12; day++) {
       world.internet.on(webhook.host, answers(day % 4 === 3 ? 204 : 500));

@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
-import { connections, policies, userTokens, webhooks } from '../../db/schema';
+import { CHANNEL_KINDS, connections, policies, userTokens, webhooks } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { exampleId } from '../../http/examples';
@@ -84,7 +84,7 @@ export async function getMember(
   const leaves = {
     webhooks: receivers.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
     channels: receivers
-      .filter(({ kind }) => kind !== 'webhook')
+      .filter(({ kind }) => CHANNEL_KINDS.some((each) => each === kind))
       .map(({ id }) => withPrefix('chan', id)),
     connections: madeConnections.map(({ id }) => id),
     policies: madePolicies.map(({ id }) => id),

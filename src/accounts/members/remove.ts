@@ -1,7 +1,7 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { isPasskeyOf } from '../../db/passkeys-by-member';
-import { members, notificationSettings, passkeys } from '../../db/schema';
+import { members, notificationSettings, passkeys, webhooks } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
 import type { AccountRef, UserContext } from '../../http/context';
@@ -11,6 +11,7 @@ import { endCredentials } from '../../identity/end-credentials';
 import type { RecordWriter } from '../../ledger/ledger';
 import { checkSeries } from '../../ledger/series-checks';
 import { type Id, idBytes } from '../../lib/typeid';
+import { endDevices } from '../../outbox/end-devices';
 import {
   endInvitations,
   isMemberWithId,
@@ -24,8 +25,8 @@ import {
 } from './member';
 
 /**
- * Removes a member for good. In the same transaction deletes the member's tokens and sessions, and
- * ends the open invitations that the member made. Does nothing if the member is already removed.
+ * Removes a member for good. In the same transaction deletes the member's tokens, sessions and devices,
+ * and ends the open invitations that the member made. Does nothing if the member is already removed.
  * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the
  *   account would be left without an active owner; `conflict` for a member that was changed at the
  *   same time
@@ -61,8 +62,8 @@ export async function removeMember(
 }
 
 /**
- * Makes the statements that remove a member for good, revoke the member's tokens, sessions and
- * passkeys, end the open invitations that the member made, and delete the member's notification
+ * Makes the statements that remove a member for good, revoke the member's tokens, sessions,
+ * passkeys and devices, end the open invitations that the member made, and delete the member's notification
  * settings.
  * @param found the condition that finds the member
  */
@@ -83,6 +84,7 @@ export function removeMemberStatements(
   return [
     write.update(members).set(columns).where(found),
     ...endCredentials(write, account.number, id),
+    ...endDevices(write, account.number, eq(webhooks.member, id)),
     endInvitations(write, account.number, { by: id, role: null, now }),
     checkSeries(write, account.number, now),
     write

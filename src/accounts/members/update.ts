@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { members } from '../../db/schema';
+import { members, webhooks } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
@@ -12,6 +12,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { endCredentials } from '../../identity/end-credentials';
 import { checkSeries } from '../../ledger/series-checks';
 import { lazy } from '../../lib/lazy';
+import { endDevices } from '../../outbox/end-devices';
 import {
   endInvitations,
   isMemberWithId,
@@ -41,8 +42,8 @@ export const MemberUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of a member. Suspending a member deletes the member's tokens and
- * sessions in the same transaction, and ends the open invitations that the member made; a new role
+ * Changes the given fields of a member. Suspending a member deletes the member's tokens, sessions
+ * and devices in the same transaction, and ends the open invitations that the member made; a new role
  * ends those that it could not make.
  * @throws Problem `insufficient_role` if the member is an owner and the caller is not, or for a
  *   role that the caller cannot give; `last_owner` if the account would be left without an active
@@ -96,7 +97,12 @@ export async function updateMember(
         role: status === 'suspended' ? null : role,
         now,
       }),
-      ...(status === 'suspended' ? endCredentials(write, account, member.id) : []),
+      ...(status === 'suspended'
+        ? [
+            ...endCredentials(write, account, member.id),
+            ...endDevices(write, account, eq(webhooks.member, member.id)),
+          ]
+        : []),
       ...(staysInRole ? [] : [checkSeries(write, account, now)]),
     ],
     answer: null,

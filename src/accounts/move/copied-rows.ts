@@ -89,8 +89,12 @@ export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbe
   const values = names.map((name, i) =>
     translate(decode(table, name, sql`value ->> ${raw(i)}`), copyAs[name], renumbering),
   );
-  const verb = moved.replaces ? sql`insert or replace` : sql`insert`;
-  return sql`${verb} into ${table} (${list(names)}) select ${sql.join(values, sql`, `)} from json_each(${rows})`;
+  const inserts = sql`insert into ${table} (${list(names)})
+    select ${sql.join(values, sql`, `)} from json_each(${rows})`;
+  if (!moved.replaces) return inserts;
+  // `insert or replace` would count a pending permission twice: it fires no trigger for the old row.
+  const given = names.map((name) => sql`${identifier(name)} = excluded.${identifier(name)}`);
+  return sql`${inserts} where true on conflict do update set ${sql.join(given, sql`, `)}`;
 }
 
 /**

@@ -36,18 +36,24 @@ const NOT_PASSED_ON = [
 const DECODED = ['gzip', 'br'];
 const NOT_PASSED_ON_PREFIXES = ['access-control-', 'countersign-'];
 
+interface AnswerSettings {
+  /** The base URL of the connection. */
+  baseUrl: string;
+  /** The address of the proxy that stands for the base URL. */
+  proxyBase: string;
+  /** The texts by which the credential is known. */
+  credential: readonly string[];
+  /** The permission by which the call was sent; null if a rule allowed it. */
+  permission: Id<'perm'> | null;
+}
+
 /**
- * Makes the answer of a call from that of the other service, whose body is streamed.
- * @param baseUrl the base URL of the connection, and `proxyBase` the address that stands for it
- * @param permission the permission by which the call was sent; null if a rule allowed it
+ * Makes the answer of a call from that of the other service, whose body is streamed. Headers that
+ * repeat the credential are left out.
  */
 export function proxyAnswer(
   response: Response,
-  {
-    baseUrl,
-    proxyBase,
-    permission,
-  }: { baseUrl: string; proxyBase: string; permission: Id<'perm'> | null },
+  { baseUrl, proxyBase, credential, permission }: AnswerSettings,
 ): Response {
   const headers = new Headers();
   const named = (response.headers.get('Connection') ?? '').toLowerCase().split(/\s*,\s*/);
@@ -55,6 +61,7 @@ export function proxyAnswer(
     const isDropped =
       HOP_BY_HOP.includes(name) ||
       named.includes(name) ||
+      repeats(value, credential) ||
       NOT_PASSED_ON.includes(name) ||
       NOT_PASSED_ON_PREFIXES.some((prefix) => name.startsWith(prefix));
     if (!isDropped) headers.append(name, value);
@@ -69,6 +76,11 @@ export function proxyAnswer(
   headers.set('X-Content-Type-Options', 'nosniff');
   if (permission) headers.set('Countersign-Permission', permission);
   return new Response(response.body, { status: response.status, headers });
+}
+
+/** Whether a header holds one of some texts, also percent-encoded. */
+function repeats(value: string, texts: readonly string[]): boolean {
+  return texts.some((text) => value.includes(text) || value.includes(encodeURIComponent(text)));
 }
 
 interface Bases {

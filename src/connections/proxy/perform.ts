@@ -9,6 +9,7 @@ import type { DraftRequest } from '../../permissions/requests/permission-request
 import type { Rules } from '../../permissions/requests/weigh';
 import { pauseAfter } from '../../permissions/wait';
 import { assertLoaded } from '../../policies/policy';
+import { credentialTexts } from '../auth';
 import type { ConnectionRow } from '../connection';
 import { type Match, matchRule } from '../rules/match-rule';
 import { openSecret } from '../secret';
@@ -283,12 +284,17 @@ function send(
  */
 function answerWith(
   { proxyBase }: IncomingCall,
-  { connection: { baseUrl } }: ReadCall,
+  { connection, secret }: ReadCall,
   sent: Sent,
   permission: Id<'perm'> | null,
 ): Response {
   if ('problem' in sent) throw sent.problem;
-  const answer = proxyAnswer(sent.response, { baseUrl, proxyBase, permission });
+  const answer = proxyAnswer(sent.response, {
+    baseUrl: connection.baseUrl,
+    proxyBase,
+    credential: credentialTexts(connection, secret),
+    permission,
+  });
   // The act is not sent again, so an SDK that tried again would only hide this answer.
   if (permission && sent.outcome.status === 'unknown') forbidRetries(answer.headers);
   return answer;

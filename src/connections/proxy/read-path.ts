@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../errors';
 
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
+const ENCODED = /%([0-9A-Fa-f]{2})/g;
 /** How often a path may be percent-encoded: a service that decodes too often reads no more. */
 const MAX_ENCODINGS = 4;
 
@@ -10,7 +11,8 @@ const MAX_ENCODINGS = 4;
  * that an encoded `/` is no separator.
  * @param path as the agent sent it
  * @throws Problem `invalid_request` for empty and dot segments, `\` and control characters, in any
- *   encoding, and for a malformed encoding or one of bytes that are not UTF-8
+ *   encoding, for letters, digits, `-`, `.`, `_` and `~` that are encoded more than once, and for a
+ *   malformed encoding or one of bytes that are not UTF-8
  */
 export function readPath(path: string): string {
   const refuse = (message: string) => invalidRequest([{ path: 'path', message }]);
@@ -21,7 +23,8 @@ export function readPath(path: string): string {
   for (let i = 0; i < MAX_ENCODINGS; i++) {
     const fault = findFault(decoded);
     if (fault) throw refuse(fault);
-    decoded = decoded.replace(/%([0-9A-Fa-f]{2})/g, (_, code) => characterOf(code));
+    decoded = decoded.replace(ENCODED, (_, code) => characterOf(code));
+    if (hidesUnreserved(decoded)) throw refuse('must not have a letter or digit encoded twice');
   }
   const fault = findFault(decoded);
   if (fault) throw refuse(fault);
@@ -29,10 +32,15 @@ export function readPath(path: string): string {
   // Encodes what no path may hold as it is. There is no dot segment any more that it could resolve.
   const { pathname } = new URL(`http://host${path}`);
   const encoded = path === '' ? '' : pathname;
-  return encoded.replace(/%([0-9A-Fa-f]{2})/g, (whole, code) => {
+  return encoded.replace(ENCODED, (whole, code) => {
     const character = characterOf(code);
     return UNRESERVED.test(character) ? character : whole.toUpperCase();
   });
+}
+
+/** Whether a path that was decoded has encoded characters that need no encoding. */
+function hidesUnreserved(decoded: string): boolean {
+  return [...decoded.matchAll(ENCODED)].some(([, code = '']) => UNRESERVED.test(characterOf(code)));
 }
 
 function isUtf8(path: string): boolean {

@@ -33,13 +33,18 @@ export async function recordOutcome(
   id: Id<'perm'>,
   { status, summary }: ActOutcome,
 ): Promise<void> {
+  const store = async () => {
+    const { database, account } = await find();
+    const now = runtime.now();
+    const ledger = new Ledger(database, serviceAuthority([account]));
+    const outcome = { state: status, summary, reportedAt: now, updatedAt: now };
+    return await storeOutcome(ledger, { account, id }, outcome);
+  };
   for (const pause of [...PAUSES, null]) {
     try {
-      const { database, account } = await find();
-      const now = runtime.now();
-      const ledger = new Ledger(database, serviceAuthority([account]));
-      const outcome = { state: status, summary, reportedAt: now, updatedAt: now };
-      await storeOutcome(ledger, { account, id }, outcome);
+      const isStored = await store();
+      // The permission may be on another shard by now: looks once more where the account is.
+      if (!isStored) await store();
       return;
     } catch (error) {
       if (pause === null) {

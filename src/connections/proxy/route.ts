@@ -18,10 +18,13 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /**
  * The path and query of a URL below a path, as they were sent: the URL parser would resolve dot
  * segments.
+ * @throws Problem `not_found` if the URL does not have the path as it is, because a part is encoded
  */
 function targetBelow(url: string, base: string): string {
   const [address = ''] = url.split('#');
-  return address.slice(address.indexOf(base) + base.length);
+  const start = address.indexOf(base);
+  if (start === -1) throw notFound('connection');
+  return address.slice(start + base.length);
 }
 
 /** Hides the address from browsers, so that no page of another service is shown under it. */

@@ -14,6 +14,7 @@ import {
 import { sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
 import { Time, toOneLine, Written } from '../parts/inline';
+import { redirectAndTell } from '../session/told';
 import { type AgentContext, requireAgent, sendAgent } from './agent';
 import type { RefusedAgentForm } from './manage';
 
@@ -82,7 +83,11 @@ async function changeAs(
   } catch (error) {
     return sendAgent(c, { form: name, refusal: refusalOf(error, form) });
   }
-  return c.redirect(next ?? `/console/agents/${agent.id}`, 303);
+  return redirectAndTell(
+    c,
+    next ?? `/console/agents/${agent.id}`,
+    next === undefined ? 'saved' : 'deleted',
+  );
 }
 
 /** Gives an agent a new key, and shows it this once, with what becomes of the old one. */

@@ -9,6 +9,7 @@ import { sendPage, sendPart } from '../frame/page';
 import { Empty, NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
 import { LivePart } from '../parts/live';
 import type { ConsoleContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { EntryList } from './entry-list';
 import { ExportForm, type RefusedExport } from './export-form';
 import { ActiveFilters, FilterForm } from './filter-form';
@@ -60,7 +61,7 @@ export async function exportEntries(c: ConsoleContext): Promise<Response> {
       hasBom: form.has('bom'),
     });
   }
-  return c.redirect('/console/exports', 303);
+  return redirectAndTell(c, '/console/exports', 'created');
 }
 
 /** @param refused the export that was just asked for, if it was refused */

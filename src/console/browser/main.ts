@@ -3,10 +3,12 @@ import { startCopying } from './copy';
 import { startKeys } from './keys';
 import { keepChecks, keepOpen, pauseLiveParts, warnIfOffline, watchConnection } from './live';
 import { startPasskeys } from './passkeys';
+import { startPush } from './push';
 import { startRenewing } from './renew';
 import { submitOnce } from './submit-once';
 import { fillInTimeZone, localizeTimes } from './times';
 import { startVerify } from './verify-button';
+import { showWaitingCount } from './waiting-count';
 
 localizeTimes(document);
 setInterval(() => localizeTimes(document), 30_000);
@@ -15,13 +17,16 @@ setInterval(() => localizeTimes(document), 30_000);
 document.addEventListener('htmx:after:swap', () => {
   localizeTimes(document);
   const title = document.querySelector<HTMLElement>('[data-title]')?.dataset.title;
-  if (title !== undefined) document.title = title;
+  if (title === undefined) return;
+  document.title = title;
+  showWaitingCount(title);
 });
 // What works only with the script.
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]'))
   element.hidden = false;
 fillInTimeZone(document);
 startPasskeys();
+startPush();
 startRenewing();
 submitOnce(window, warnIfOffline);
 startKeys();

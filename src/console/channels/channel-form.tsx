@@ -35,6 +35,7 @@ import {
   receiverForm,
 } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { EVENTS } from './events';
 import { type ChannelKind, KIND_NAMES, KindNotice, KindSummary, NAME_EXAMPLES } from './kinds';
 import {
@@ -70,7 +71,7 @@ export async function addChannel(c: PreloadedContext<typeof preloadFormAgents>):
     const input = validate(ChannelCreation(), { kind, ...inputOf(fields, null) }, faultsOf(fields));
     const agents = c.var.loaded.agents ?? [];
     const { id } = await c.var.once((context) => createChannel(context, { agents, ...input }));
-    return c.redirect(`/console/channels/${id}`, 303);
+    return redirectAndTell(c, `/console/channels/${id}`, 'created');
   } catch (error) {
     return sendChannelForm(c, null, fields, refusalOf(error));
   }
@@ -116,7 +117,7 @@ export async function editChannel(
   } catch (error) {
     return sendChannelForm(c, channel, fields, refusalOf(error));
   }
-  return c.redirect(`/console/channels/${channel.id}`, 303);
+  return redirectAndTell(c, `/console/channels/${channel.id}`, 'saved');
 }
 
 /** The fields of the form. */

@@ -22,6 +22,7 @@ import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receiv
 import { Deliveries } from '../receivers/deliveries';
 import { eventsText } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { EVENTS } from './events';
 import { canSendBy, KIND_NAMES, KindNotice, KindSummary, Recipient } from './kinds';
 import { SlackChannels, SlackSetup } from './slack';
@@ -149,13 +150,13 @@ export async function switchChannel(c: ChannelContext): Promise<Response> {
   } catch (error) {
     return showChannel(c, refusalOf(error));
   }
-  return c.redirect(`/console/channels/${id}`, 303);
+  return redirectAndTell(c, `/console/channels/${id}`, 'saved');
 }
 
 /** Deletes the channel in the path. */
 export async function removeChannel(c: ConsoleContext): Promise<Response> {
   await deleteChannel(c.var.signedIn.context, { id: pathId(c, 'chan', 'channel') });
-  return c.redirect('/console/channels', 303);
+  return redirectAndTell(c, '/console/channels', 'deleted');
 }
 
 /** Sends a test by the channel in the path, and shows its delivery. */
@@ -163,7 +164,7 @@ export async function sendChannelTest(c: ChannelContext): Promise<Response> {
   const channel = requireChannel(c.var.loaded.channel);
   try {
     const { id, channel_id } = await testChannel(c.var.signedIn.context, { channel });
-    return c.redirect(`/console/channels/${channel_id}/deliveries/${id}`, 303);
+    return redirectAndTell(c, `/console/channels/${channel_id}/deliveries/${id}`, 'sent');
   } catch (error) {
     return showChannel(c, refusalOf(error));
   }

@@ -20,6 +20,7 @@ import { Written } from '../parts/inline';
 import { RequestTitle } from '../parts/request';
 import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { canSendBy, KindNotice, Recipient } from './kinds';
 
 /** Preloads what a delivery's page needs: the delivery in the path with its channel. */
@@ -128,7 +129,11 @@ export async function sendMessageAgain(c: DeliveryContext): Promise<Response> {
   const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
     const again = await repeatMessage(c.var.signedIn.context, { delivery });
-    return c.redirect(`/console/channels/${again.channel_id}/deliveries/${again.id}`, 303);
+    return redirectAndTell(
+      c,
+      `/console/channels/${again.channel_id}/deliveries/${again.id}`,
+      'sent',
+    );
   } catch (error) {
     return showChannelDelivery(c, refusalOf(error));
   }

@@ -21,6 +21,7 @@ import { Form, type Options, SelectField, Submit, TextField } from '../parts/for
 import { SignInAgain } from '../parts/sign-in-again';
 import { AgentFields } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { PRESETS, valuesOfPreset } from './presets';
 import { RuleFields } from './rule-fields';
 import { type ConnectionValues, EMPTY_RULE, inputOf, readValues, valuesOf } from './values';
@@ -56,7 +57,7 @@ export async function addConnection(c: ConsoleContext): Promise<Response> {
     const slug = values.slug === '' ? {} : { slug: values.slug };
     const valid = validate(ConnectionCreation(), { ...input, ...slug }, faults);
     const { id } = await c.var.once((context) => createConnection(context, valid));
-    return c.redirect(`${LIST}/${id}`, 303);
+    return redirectAndTell(c, `${LIST}/${id}`, 'created');
   } catch (error) {
     return sendFormPage(c, { values, refusal: refusalOf(error) });
   }
@@ -92,7 +93,7 @@ export async function editConnection(c: ConnectionContext): Promise<Response> {
   } catch (error) {
     return sendFormPage(c, { values, connection, refusal: refusalOf(error) });
   }
-  return c.redirect(`${LIST}/${connection.id}`, 303);
+  return redirectAndTell(c, `${LIST}/${connection.id}`, 'saved');
 }
 
 /** What a button made of the rules; null if another button was pressed. */

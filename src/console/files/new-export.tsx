@@ -22,6 +22,7 @@ import {
   TextField,
 } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { ExcelCheckBox } from './excel-check-box';
 import { dayText } from './wording';
 
@@ -75,7 +76,7 @@ export async function startExport(c: ConsoleContext): Promise<Response> {
   } catch (error) {
     return sendForm(c, fields, refusalOf(error));
   }
-  return c.redirect('/console/exports', 303);
+  return redirectAndTell(c, '/console/exports', 'created');
 }
 
 /**

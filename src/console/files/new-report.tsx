@@ -13,6 +13,7 @@ import {
 import { sendPage } from '../frame/page';
 import { DateField, Form, SelectField, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { dayText } from './wording';
 
 const FORMATS: readonly (readonly [format: (typeof REPORT_FORMATS)[number], label: string])[] = [
@@ -35,7 +36,7 @@ export async function startReport(c: ConsoleContext): Promise<Response> {
   } catch (error) {
     return sendForm(c, fields, refusalOf(error));
   }
-  return c.redirect('/console/reports', 303);
+  return redirectAndTell(c, '/console/reports', 'created');
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { Scope } from '../../http/context';
 
 interface Section {
@@ -7,9 +8,11 @@ interface Section {
   scope: Scope | null;
 }
 
+const INBOX = '/console';
+
 /** The sections of the console, in the groups in which the menu shows them. */
 const GROUPS: Section[][] = [
-  [{ path: '/console', name: 'Inbox', scope: 'permissions:read' }],
+  [{ path: INBOX, name: 'Inbox', scope: 'permissions:read' }],
   [
     { path: '/console/agents', name: 'Agents', scope: 'agents:read' },
     { path: '/console/policies', name: 'Policies', scope: 'policies:read' },
@@ -46,8 +49,17 @@ export function firstSection(scopes: readonly Scope[]): Pick<Section, 'path' | '
   return SECTIONS.find(maySee(scopes)) ?? OWN;
 }
 
+interface NavigationProps {
+  path: string;
+  scopes: readonly Scope[];
+  /** How many requests wait for the reader, in a few characters; null for none. */
+  waiting: string | null;
+  /** Stands below the sections. */
+  children: Child;
+}
+
 /** The menu of the sections that the member may see. */
-export function Navigation({ path, scopes }: { path: string; scopes: readonly Scope[] }) {
+export function Navigation({ path, scopes, waiting, children }: NavigationProps) {
   const current = sectionOf(path);
   return (
     <nav id="menu" popover="auto" aria-label="Sections">
@@ -59,13 +71,25 @@ export function Navigation({ path, scopes }: { path: string; scopes: readonly Sc
                 <li>
                   <a href={path} aria-current={path === current ? 'page' : undefined}>
                     {name}
+                    {path === INBOX && <WaitingCount text={waiting} />}
                   </a>
                 </li>
               ))}
             </ul>
           ),
       )}
+      {children}
     </nav>
+  );
+}
+
+/** How many requests wait for the reader. The script keeps it up to date while the inbox is open. */
+function WaitingCount({ text }: { text: string | null }) {
+  return (
+    <span class="count" hidden={text === null}>
+      <span data-waiting-count>{text}</span>
+      <span class="hidden"> waiting for you</span>
+    </span>
   );
 }
 

@@ -10,6 +10,7 @@ import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
 import { StopBanner, StopLink } from './stop-banner';
+import { ToldStrip } from './told';
 
 interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
@@ -20,6 +21,8 @@ interface PageContent {
   isNarrow?: boolean;
   /** The status of the response; by default 200. */
   status?: number | undefined;
+  /** What was just done, where the page has more to say about it than any other page. */
+  told?: Child;
   /** The names that `Named` shows instead of ids. */
   names?: Names | undefined;
   /**
@@ -27,6 +30,11 @@ interface PageContent {
    * console.
    */
   formTarget?: string | undefined;
+  /**
+   * Whether the page may register the service worker that shows notifications, and be installed as
+   * an app.
+   */
+  registersWorker?: boolean;
 }
 
 /** The parts of a request that a page needs. */
@@ -38,10 +46,18 @@ export interface PageRequest {
 /** Answers with a page of the console. */
 export function sendPage(
   c: PageRequest,
-  { formTarget, status, names, ...shown }: PageContent,
+  { formTarget, registersWorker = false, status, names, ...shown }: PageContent,
 ): Response {
-  const page = <Page signedIn={c.var.signedIn} path={c.req.path} {...shown} />;
-  return sendHtml(c, page, { start: '<!doctype html>', status, formTarget, names });
+  const page = (
+    <Page
+      signedIn={c.var.signedIn}
+      path={c.req.path}
+      registersWorker={registersWorker}
+      {...shown}
+    />
+  );
+  const allowed = { formTarget, registersWorker };
+  return sendHtml(c, page, { start: '<!doctype html>', status, names, ...allowed });
 }
 
 /** Answers with a part of a page, which replaces or extends the part that the reader sees. */
@@ -55,9 +71,9 @@ function sendHtml(
   {
     start,
     status = 200,
-    formTarget,
     names = new Map(),
-  }: Pick<PageContent, 'status' | 'formTarget' | 'names'> & { start: string },
+    ...allowed
+  }: Pick<PageContent, 'status' | 'names'> & Allowed & { start: string },
 ) {
   const nonce = toBase64Url(runtime.random(16));
   const once = toBase64Url(runtime.random(16));
@@ -89,15 +105,21 @@ function sendHtml(
       'Cache-Control': 'no-store',
       // A page that opened this one must not steer it while somebody clicks in it.
       'Cross-Origin-Opener-Policy': 'same-origin',
-      'Content-Security-Policy': contentSecurityPolicy(nonce, formTarget),
+      'Content-Security-Policy': contentSecurityPolicy(nonce, allowed),
       // Not no-referrer: with it, browsers send the forms of these pages with the origin null.
       'Referrer-Policy': 'same-origin',
     },
   });
 }
 
+/** What only some pages may do. */
+type Allowed = Pick<PageContent, 'formTarget' | 'registersWorker'>;
+
 /** The nonce also marks the attributes that htmx may follow, so that it ignores injected ones. */
-function contentSecurityPolicy(nonce: string, formTarget?: string): string {
+function contentSecurityPolicy(
+  nonce: string,
+  { formTarget, registersWorker = false }: Allowed,
+): string {
   return [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
@@ -108,7 +130,9 @@ function contentSecurityPolicy(nonce: string, formTarget?: string): string {
     ["form-action 'self'", formTarget].join(' ').trim(),
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    'trusted-types htmx',
+    ...(registersWorker
+      ? ['trusted-types htmx service-worker', "manifest-src 'self'"]
+      : ['trusted-types htmx']),
   ].join('; ');
 }
 
@@ -143,13 +167,35 @@ function standingOf({ member, token }: UserPrincipal): string {
   return token === null ? member.role : `${member.role}, by user token`;
 }
 
+/** Who is signed in, and the way out: at the top, on a phone in the menu. */
+function Who({ signedIn: { names, context } }: { signedIn: SignedIn }) {
+  return (
+    <div class="who">
+      <a href="/console/me">
+        <bdi>{names.caller}</bdi>
+        <small>
+          {standingOf(context.principal)} · <bdi>{names.account}</bdi>
+        </small>
+      </a>
+      <form method="post" action="/console/sign-out">
+        <CsrfField />
+        <button type="submit" class="quiet small">
+          Sign out
+        </button>
+      </form>
+    </div>
+  );
+}
+
 function Page({
   title,
   heading = title,
+  told,
   children,
   isNarrow,
   signedIn,
   path,
+  registersWorker = false,
 }: PageContent & { signedIn?: SignedIn | undefined; path: string }) {
   const { nonce } = usePage();
   const above = signedIn && sectionAbove(path);
@@ -170,6 +216,7 @@ function Page({
         {signedIn && <meta name="csrf-token" content={signedIn.csrf} />}
         <title>{`${withScriptsMark(toOneLine(title))} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
+        {registersWorker && <link rel="manifest" href="/console/assets/console.webmanifest" />}
         <link rel="stylesheet" href="/console/assets/console.css" />
         {signedIn && <script nonce={nonce} src="/console/assets/htmx.js" defer></script>}
         <script nonce={nonce} src="/console/assets/console.js" defer></script>
@@ -188,25 +235,20 @@ function Page({
               <button type="button" class="quiet small menu" popovertarget="menu">
                 Menu
               </button>
-              <div class="who">
-                <a href="/console/me">
-                  <bdi>{signedIn.names.caller}</bdi>
-                  <small>
-                    {standingOf(signedIn.context.principal)} · <bdi>{signedIn.names.account}</bdi>
-                  </small>
-                </a>
-                <form method="post" action="/console/sign-out">
-                  <CsrfField />
-                  <button type="submit" class="quiet small">
-                    Sign out
-                  </button>
-                </form>
-              </div>
+              <Who signedIn={signedIn} />
               <StopBanner signedIn={signedIn} />
             </>
           )}
         </header>
-        {signedIn && <Navigation path={path} scopes={signedIn.context.principal.scopes} />}
+        {signedIn && (
+          <Navigation
+            path={path}
+            scopes={signedIn.context.principal.scopes}
+            waiting={signedIn.waiting}
+          >
+            <Who signedIn={signedIn} />
+          </Navigation>
+        )}
         <main id="main" class={isNarrow ? 'narrow' : undefined} tabindex={-1}>
           <div class="title">
             {above && (
@@ -216,6 +258,7 @@ function Page({
             )}
             <h1>{heading}</h1>
           </div>
+          {told ?? <ToldStrip told={signedIn?.told ?? null} />}
           {children}
           <p id="message" role="alert"></p>
         </main>

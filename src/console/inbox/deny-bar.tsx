@@ -26,7 +26,7 @@ export function DenyBar({ from, refusal }: DenyBarProps) {
       <div class="actions">
         <TextField label="Reason for all that are checked" name="reason" maxlength={1000} />
         <button type="submit" class="danger">
-          Deny those that are checked
+          Deny those that are checked<span class="count"></span>
         </button>
       </div>
     </Form>

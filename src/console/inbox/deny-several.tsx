@@ -11,6 +11,7 @@ import { Code } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { readReturnPath } from '../session/return-path';
 import { isSenderMark } from '../session/session';
+import { redirectAndTell } from '../session/told';
 import { showWaiting } from './inbox';
 
 /**
@@ -44,7 +45,7 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
     if (detail !== null) refused.push({ id, detail });
   }
   const address = inbox.pathname + inbox.search;
-  if (refused.length === 0) return c.redirect(address, 303);
+  if (refused.length === 0) return redirectAndTell(c, address, 'denied', { count: ids.length });
   return sendPage(c, {
     title: `${ids.length - refused.length} of ${ids.length} denied`,
     isNarrow: true,

@@ -1,6 +1,10 @@
 import type { Child } from 'hono/jsx';
 import { listPermissions } from '../../permissions/list';
-import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
+import {
+  listWaiting,
+  type WaitingOrder,
+  type WaitingRequest,
+} from '../../permissions/list-waiting';
 import { PermissionStatus } from '../../permissions/permission';
 import { listLiveSeries } from '../../permissions/series/list-live';
 import type { Refusal } from '../frame/form';
@@ -8,7 +12,7 @@ import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
 import { sendPage, sendPart } from '../frame/page';
 import { usePage } from '../frame/page-context';
-import { Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
+import { Choices, Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { ListFilter } from '../parts/form';
 import { LivePart } from '../parts/live';
 import { LiveSeriesList } from '../series/live-series';
@@ -114,6 +118,9 @@ export async function showWaiting(
     isPart ? null : listLiveSeries(context),
   ]);
   const checked = refused?.checked ?? [];
+  const { aside } = c.var.signedIn;
+  const isAside = ({ permission }: WaitingRequest) => Number(aside.includes(permission.id));
+  const byAside = (a: WaitingRequest, b: WaitingRequest) => isAside(a) - isAside(b);
   const isFirst = filters.cursor === undefined;
   const title = titleOf(page, waitsFor, isFirst);
   const ofPage = new URL(withParameters(address, { part: null }), address);
@@ -131,13 +138,21 @@ export async function showWaiting(
       {!isEmpty && (
         <p class="soft">
           {countOf(page, waitsFor, isFirst)} <Order order={order} address={address} />
-          {mayDecide && page.data.some(mayDeny) && ' Check requests to deny several at once.'}
+          {mayDecide && page.data.some(mayDeny) && (
+            <span class="wide"> Check requests to deny several at once.</span>
+          )}
         </p>
       )}
       {page.data.length > 0 && (
         <WaitingList
-          requests={page.data}
-          reader={{ member: context.principal.member?.id ?? null, mayDecide, checked }}
+          requests={page.data.toSorted(byAside)}
+          reader={{
+            member: context.principal.member?.id ?? null,
+            mayDecide,
+            checked,
+            aside,
+            agentId: filters.agent_id,
+          }}
         />
       )}
       <NextPage page={page} address={ofPage} label="Next requests" />
@@ -165,13 +180,15 @@ function Order({ order, address }: { order: WaitingOrder; address: URL }) {
   if (order === 'newest') {
     return (
       <>
-        The newest is at the top. <a href={other(null)}>Show the most urgent first</a>
+        <span class="wide">The newest is at the top. </span>
+        <a href={other(null)}>Show the most urgent first</a>
       </>
     );
   }
   return (
     <>
-      The one that expires first is at the top. <a href={other('newest')}>Show the newest first</a>
+      <span class="wide">The one that expires first is at the top. </span>
+      <a href={other('newest')}>Show the newest first</a>
     </>
   );
 }
@@ -274,10 +291,23 @@ function sendInbox(
   );
 }
 
+/** Of more agents, one is chosen from a list. */
+const MAX_CHOICES = 8;
+
 /** Limits the list to one agent. */
 function AgentFilter({ address, current }: { address: URL; current: string | undefined }) {
   const agents = agentsOf(usePage().names);
   if (agents.length < 2 && current === undefined) return null;
+  if (agents.length <= MAX_CHOICES) {
+    return (
+      <Choices
+        label="Agent"
+        choices={[['', 'All agents'], ...agents]}
+        current={current ?? ''}
+        address={(id) => withParameters(address, { agent_id: id || null, cursor: null })}
+      />
+    );
+  }
   return (
     <ListFilter
       action="/console"

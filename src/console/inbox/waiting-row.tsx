@@ -4,8 +4,9 @@ import type { Id } from '../../lib/typeid';
 import { limitTexts } from '../../permissions/limit-texts';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
-import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { Limit, MAX_IN_LIST, RequestName, RequestTitle } from '../parts/request';
 import { pluralOf } from '../parts/words';
+import { cardAddress } from '../permission/queue';
 import { DENY_FORM } from './deny-bar';
 
 /** How many limits, and how many amounts of the preview, a line shows. */
@@ -18,6 +19,10 @@ export interface Reader {
   mayDecide: boolean;
   /** The ids of the requests that are checked. */
   checked: readonly string[];
+  /** The requests that this browser has set aside. */
+  aside: readonly string[];
+  /** The agent to whose requests the list is limited. */
+  agentId: string | undefined;
 }
 
 /** Whether the reader, whose role may decide, can deny the request. */
@@ -33,9 +38,8 @@ interface WaitingRowProps {
 /** A request that waits, as a line of the list, with what one needs to judge it. */
 export function WaitingRow({ request, reader }: WaitingRowProps) {
   const { permission, agentName, preview, standing, notifiedNobody } = request;
-  const { id, action, resource, title, connection_id, scope, expires_at } = permission;
+  const { id, action, title, connection_id, scope, expires_at } = permission;
   const by = shorten(agentName, MAX_IN_LIST);
-  const address = `/console/permissions/${id}`;
   const limits = limitTexts(scope)
     .map(([label, value], index) => ({ label, value, number: index + 1 }))
     .toSorted((a, b) => amountRank(a.value) - amountRank(b.value));
@@ -47,25 +51,20 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
     <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
       <DenyBox request={request} reader={reader} />
       <div class="what">
-        <a href={address}>
-          <RequestTitle
-            title={title}
-            otherwise={`${action} on ${resource}`}
-            isOfConnection={connection_id !== null}
-          />
+        <a href={cardAddress(id, reader.agentId)}>
+          <RequestName request={permission} />
         </a>
-        <p class="soft">
-          {title === null && 'From '}
+        <p class="soft by">
           <strong>
             <Written text={by} />
-          </strong>
-          {title !== null && (
-            <>
-              {' '}
-              asks for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
-            </>
-          )}
+          </strong>{' '}
+          · <Code text={action} />
         </p>
+        {title !== null && (
+          <p class="soft title">
+            <RequestTitle title={title} otherwise="" isOfConnection={connection_id !== null} />
+          </p>
+        )}
         <ul class="amounts">
           {limits.slice(0, MAX_AMOUNTS).map(({ label, value, number }) => (
             <li>
@@ -92,6 +91,7 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
         <p class="soft">
           <Why request={request} member={reader.member} />
         </p>
+        {reader.aside.includes(id) && <p class="soft">Set aside until tomorrow</p>}
         {notifiedNobody && <p class="fault">Nobody has been notified of it</p>}
       </div>
     </li>

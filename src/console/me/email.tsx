@@ -17,6 +17,7 @@ import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { type ConsoleContext, consoleAccess } from '../session/access';
+import { redirectAndTell } from '../session/told';
 
 const PATH = '/console/me/email';
 const SEND_PATH = `${PATH}/confirmation`;
@@ -144,5 +145,5 @@ async function showConfirmation(c: ConsoleContext): Promise<Response> {
 async function confirm(c: ConsoleContext): Promise<Response> {
   const { member, owner, isProven } = await readConfirmation(c);
   if (!isProven) await confirmEmail(c.var.signedIn.context, { member, email: owner.email });
-  return c.redirect('/console/me', 303);
+  return redirectAndTell(c, '/console/me', 'saved');
 }

@@ -6,6 +6,7 @@ import { providerName } from '../../identity/oidc/provider';
 import { MAX_PASSKEYS } from '../../identity/passkeys/passkey';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { UserToken } from '../../identity/tokens/user-token';
+import { deriveVapidKeys } from '../../receivers/channels/push/vapid';
 import { listSlackLinks } from '../../receivers/channels/slack/links';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -13,7 +14,9 @@ import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
+import { Devices } from './devices';
 import { UnprovenEmail } from './email';
 import {
   changeNotifications,
@@ -52,6 +55,7 @@ export async function showMe(
     member !== null && mayLinkSlackUser(context),
     loadNames(context, []),
   ]);
+  const [vapidKey] = await deriveVapidKeys(config.keyring);
   const provider =
     config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
@@ -81,6 +85,14 @@ export async function showMe(
         </Section>
       )}
       {notifications && <Notifications {...notifications} refused={refused} />}
+      {notifications && (
+        <Devices
+          devices={notifications.devices}
+          isPerson={principal.token === null}
+          publicKey={vapidKey.publicKey}
+          userAgent={c.req.header('User-Agent') ?? ''}
+        />
+      )}
       <SlackUsers links={links} mayLink={mayLink} />
       <Sessions sessions={sessions.data} currentId={session.id} />
       <Tokens tokens={tokens.data} principal={principal} />
@@ -89,6 +101,7 @@ export async function showMe(
   return sendPage(c, {
     title: 'My sign-in',
     isNarrow: true,
+    registersWorker: true,
     names,
     status: refused?.refusal.status,
     children,
@@ -101,7 +114,7 @@ export async function saveNotifications(
 ): Promise<Response> {
   const refused = await changeNotifications(c);
   if (refused) return showMe(c, refused);
-  return c.redirect('/console/me#notifications', 303);
+  return redirectAndTell(c, '/console/me#notifications', 'saved');
 }
 
 function Who({ me }: { me: OwnAccount }) {

@@ -8,6 +8,7 @@ import { DAY, formatTime } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
 import { type Channel, MAX_CHANNELS } from '../../receivers/channels/channel';
 import { listChannels } from '../../receivers/channels/list';
+import { type DeviceRow, selectDevices } from '../../receivers/channels/push/device';
 import { getNotificationSettings } from '../../receivers/channels/settings/get';
 import {
   type NotificationSettings,
@@ -47,6 +48,7 @@ import type { PreloadedContext } from '../session/access';
 /** The member's settings, and what there is to choose from. */
 export interface NotificationChoices {
   settings: NotificationSettings;
+  devices: DeviceRow[];
   /** The channels that send to members; null if the caller may not read channels. */
   channels: Channel[] | null;
   /** The other active members. */
@@ -61,13 +63,17 @@ export async function loadNotifications(context: UserContext): Promise<Notificat
   const { principal, reader } = context;
   const { member, account } = principal;
   if (!member) return null;
-  const [[rows], channels, members] = await Promise.all([
-    reader.load([selectSettings(reader, account.number, member.id)]),
+  const [[rows, devices], channels, members] = await Promise.all([
+    reader.load([
+      selectSettings(reader, account.number, member.id),
+      selectDevices(reader, account.number, member.id),
+    ]),
     principal.scopes.includes('channels:read') ? listMailChannels(context) : null,
     listMembers(context, { limit: MAX_OTHERS, status: 'active' }),
   ]);
   return {
-    settings: await getNotificationSettings(context, { rows }),
+    settings: await getNotificationSettings(context, { rows, devices }),
+    devices,
     channels,
     others: members.data.filter(({ id }) => id !== member.id),
   };
@@ -91,6 +97,7 @@ export async function preloadFormNotifications(
   const ids = (await readForm(c)).list('channels').flatMap((id) => parseId('chan', id) ?? []);
   return {
     settings: selectSettings(reader, account, callerId),
+    devices: selectDevices(reader, account, callerId),
     chosen: ids.length > 0 ? selectChannels(reader, account, ids.slice(0, MAX_CHANNELS)) : null,
   };
 }
@@ -105,7 +112,8 @@ export async function changeNotifications(c: ChangeContext): Promise<RefusedNoti
   const { context } = c.var.signedIn;
   const form = await readForm(c);
   const fields = readFields(form);
-  const settings = await getNotificationSettings(context, { rows: c.var.loaded.settings ?? [] });
+  const { settings: rows = [], devices = [], chosen: found = [] } = c.var.loaded;
+  const settings = await getNotificationSettings(context, { rows, devices });
   try {
     // A page that shows no channels changes nothing about them.
     const before = settingsOf({ ...fieldsOf(settings, fields.offered), offered: fields.offered });
@@ -113,7 +121,7 @@ export async function changeNotifications(c: ChangeContext): Promise<RefusedNoti
     if (Object.keys(changed).length > 0) {
       requireUnchanged('choice', form, settings.updated_at ?? '', inWords(settings), changed);
       const input = validate(NotificationSettingsUpdate(), changed);
-      await updateNotificationSettings(context, { found: c.var.loaded.chosen ?? [], ...input });
+      await updateNotificationSettings(context, { found, devices, ...input });
     }
     return null;
   } catch (error) {
@@ -233,7 +241,7 @@ const timeZones = lazy(() => [
   ...Intl.supportedValuesOf('timeZone').filter((name) => name !== 'UTC'),
 ]);
 
-interface NotificationsProps extends NotificationChoices {
+interface NotificationsProps extends Omit<NotificationChoices, 'devices'> {
   refused: RefusedNotifications | undefined;
 }
 
@@ -244,15 +252,15 @@ export function Notifications({ settings, channels, others, refused }: Notificat
   return (
     <Section name="notifications" id="notifications" title="Notifications">
       <p class="soft">
-        The channels of the account notify you of requests that you can decide, and of what becomes
-        of your agents’ requests.
+        The channels of the account and your own devices notify you of requests that you can decide,
+        and of what becomes of your agents’ requests.
       </p>
       <Form action="/console/me/notifications" refusal={refused?.refusal}>
         <ShownState updatedAt={settings.updated_at ?? ''} />
         {channels?.length === 0 && (
           <p class="hint">
-            The account has no channel for e-mail yet, so nobody is notified. What you choose here
-            counts from the first one on.
+            The account has no channel for e-mail yet. What you choose here counts for your devices,
+            and for mail once there is one.
           </p>
         )}
         {channels && channels.length > 0 && (

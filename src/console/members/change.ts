@@ -12,6 +12,7 @@ import {
   validate,
 } from '../frame/form';
 import type { PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { sendMember } from './member';
 import type { RefusedMemberForm } from './member-forms';
 
@@ -83,5 +84,5 @@ async function changeAs(
     const refused = { form: name, refusal: refusalOf(error, form) };
     return sendMember(c, await c.var.reload(), refused);
   }
-  return c.redirect(`/console/members/${member.id}`, 303);
+  return redirectAndTell(c, `/console/members/${member.id}`, 'saved');
 }

@@ -1,5 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Page } from '../../http/page';
+import { shorten } from '../../lib/text';
+import { Written } from './inline';
 
 interface SectionProps {
   /** Tells the section from the others of its page. */
@@ -19,6 +21,9 @@ export function Section({ name, title, class: className = 'card', id, children }
     </section>
   );
 }
+
+/** Maximum number of characters of a name among choices. */
+const MAX_CHOICE = 40;
 
 /** How many things a page of a list has. */
 export const PAGE_SIZE = 50;
@@ -172,6 +177,27 @@ export function Tabs<T>({ label, tabs, current, address }: TabsProps<T>) {
       {tabs.map(([value, name]) => (
         <a href={address(value)} aria-current={value === current ? 'page' : undefined}>
           {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+interface ChoicesProps {
+  label: string;
+  /** The value of each choice, with its name. */
+  choices: readonly (readonly [value: string, name: string])[];
+  current: string;
+  address: (value: string) => string;
+}
+
+/** Links that limit a list to one value, in one line. */
+export function Choices({ label, choices, current, address }: ChoicesProps) {
+  return (
+    <nav class="choices" aria-label={label}>
+      {choices.map(([value, name]) => (
+        <a href={address(value)} aria-current={value === current ? 'true' : undefined}>
+          <Written text={shorten(name, MAX_CHOICE)} />
         </a>
       ))}
     </nav>

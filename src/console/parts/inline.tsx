@@ -224,10 +224,15 @@ const SYSTEMS = [
 const MAX_NAME = 40;
 
 /** From which device a request came, in words: `Firefox on Windows`, or the name of the program. */
-export function Device({ userAgent }: { userAgent: string }) {
+export function deviceName(userAgent: string): string {
   const find = (marks: typeof BROWSERS | typeof SYSTEMS) =>
     marks.find(([mark]) => userAgent.includes(mark))?.[1];
   const known = [find(BROWSERS), find(SYSTEMS)].filter(Boolean).join(' on ');
   const program = userAgent.split(/[\s/]/, 1)[0]?.slice(0, MAX_NAME);
-  return <Written text={known || program || 'Unknown device'} />;
+  return known || program || 'Unknown device';
+}
+
+/** The device from which a request came. */
+export function Device({ userAgent }: { userAgent: string }) {
+  return <Written text={deviceName(userAgent)} />;
 }

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JsonObject } from '../../lib/json';
 import { shorten } from '../../lib/text';
+import { amountText } from '../../permissions/amount';
 import { limitTexts } from '../../permissions/limit-texts';
 import { shortPathLabel } from '../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
@@ -30,6 +31,21 @@ export function RequestTitle({
     <>
       <span class="says">{isOfConnection ? 'By its rule: ' : 'Agent says: '}</span>
       <Written text={shorten(title, MAX_IN_LIST)} />
+    </>
+  );
+}
+
+/** What a request binds the agent to, in a list: how much, and on what; or what it does on what. */
+export function RequestName({ request }: { request: Permission }) {
+  const { action, resource, granted_scope, scope } = request;
+  const amount = amountText(granted_scope ?? scope);
+  if (amount === null) return <Written text={shorten(`${action} on ${resource}`, MAX_IN_LIST)} />;
+  return (
+    <>
+      <span class="amount">
+        <Written text={shorten(amount, MAX_IN_LIST)} />
+      </span>{' '}
+      · <Written text={shorten(resource, MAX_IN_LIST)} />
     </>
   );
 }
@@ -93,26 +109,21 @@ interface RequestRowProps {
 
 /** A request as a line of a list, with a link to its page. */
 export function RequestRow({ request, agent, badge, children }: RequestRowProps) {
-  const { id, title, action, resource, connection_id } = request;
+  const { id, title, action, connection_id } = request;
   return (
     <li class="request" data-row>
       <div class="what">
         <a href={`/console/permissions/${id}`}>
-          <RequestTitle
-            title={title}
-            otherwise={`${action} on ${resource}`}
-            isOfConnection={connection_id !== null}
-          />
+          <RequestName request={request} />
         </a>
-        {(agent || title !== null) && (
-          <p class="soft">
-            {agent}
-            {agent && title !== null && ' · '}
-            {title !== null && (
-              <>
-                <Code text={action} /> on <Written text={resource} />
-              </>
-            )}
+        <p class="soft by">
+          {agent}
+          {agent && ' · '}
+          <Code text={action} />
+        </p>
+        {title !== null && (
+          <p class="soft title">
+            <RequestTitle title={title} otherwise="" isOfConnection={connection_id !== null} />
           </p>
         )}
       </div>

@@ -1,9 +1,8 @@
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
-import type { UserContext } from '../../http/context';
+import { amountText } from '../../permissions/amount';
 import { presentContents } from '../../permissions/contents';
 import { listPermissions } from '../../permissions/list';
-import { listWaiting, type WaitingRequest } from '../../permissions/list-waiting';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
 import {
   presentPermission,
@@ -29,15 +28,17 @@ import {
   WrittenLink,
   WrittenText,
 } from '../parts/inline';
-import { StateBadge } from '../parts/request';
+import { RequestName, StateBadge } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { Binding } from './binding';
 import { DecisionForm } from './decision-form';
+import { DecisionTold } from './decision-told';
 import { Ending } from './ending';
 import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
+import { agentOfQueue, findNext } from './queue';
 import { SimilarRequests } from './similar-requests';
 import { Story } from './story';
 import { Votes } from './votes';
@@ -95,6 +96,7 @@ export async function sendCard(
   refused?: { refusal: Refusal; form: Form },
 ): Promise<Response> {
   const { context } = c.var.signedIn;
+  const { told } = c.var.signedIn;
   const { principal, reader, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
@@ -113,42 +115,47 @@ export async function sendCard(
       maySeeLog && listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY }),
       listNotifications(context, { id: row.id, limit: MESSAGES }),
       isPending && hasNotifiedNobody(context, row.id),
-      !isPending && mayDecide && findNext(context),
+      (told || !isPending) && mayDecide && findNext(c, row.id),
       maySeePolicies ? reader.load([selectActivePolicies(principal.account.number)]) : [[]],
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
-  const title = permission.title ?? `${action} on ${resource}`;
+  const title = `${amountText(row.scope) ?? action} · ${resource}`;
   const isSent = permission.connection_id !== null;
 
   return sendPage(c, {
     title,
     names,
-    heading: [
-      permission.title !== null && (
-        <span class="says">{isSent ? 'To be sent: ' : 'Agent says: '}</span>
-      ),
-      <Written text={title} />,
-    ],
+    heading: <RequestName request={permission} />,
     status: refused?.refusal.status,
+    told: told && (
+      <DecisionTold
+        told={told}
+        permission={permission}
+        row={row}
+        next={next || undefined}
+        waiting={c.var.signedIn.waiting}
+        agentId={agentOfQueue(c)}
+      />
+    ),
     children: (
       <>
         <div class="card-top">
           <p>
-            {permission.title === null && 'From '}
             <strong>
               <WrittenLink href={`/console/agents/${agent_id}`} text={agentName} />
+            </strong>{' '}
+            asks for <Code text={action} /> on{' '}
+            <strong>
+              <Written text={resource} />
             </strong>
-            {permission.title !== null && (
-              <>
-                {' '}
-                asks for <Code text={action} /> on{' '}
-                <strong>
-                  <Written text={resource} />
-                </strong>
-              </>
-            )}
           </p>
+          {permission.title !== null && (
+            <p>
+              <span class="says">{isSent ? 'To be sent: ' : 'Agent says: '}</span>
+              <Written text={permission.title} />
+            </p>
+          )}
           <p class="actions">
             <StateBadge request={permission} />
             {isPending && (
@@ -185,6 +192,7 @@ export async function sendCard(
                 standing={standing}
                 principal={principal}
                 hasPasskey={(loaded.passkeys ?? []).length > 0}
+                agentId={agentOfQueue(c)}
                 {...refused}
               />
             )}
@@ -192,7 +200,7 @@ export async function sendCard(
               <Ending
                 permission={{ ...permission, ...(series_usage && { series_usage }) }}
                 refusal={refused?.refusal}
-                next={next || undefined}
+                next={told ? undefined : next || undefined}
               />
             )}
             {permission.outcome && <OutcomeSection outcome={permission.outcome} isSent={isSent} />}
@@ -226,10 +234,4 @@ export async function sendCard(
 function codeOrDash(text: string | null | undefined): Child {
   if (!text) return '–';
   return <Code text={text} />;
-}
-
-/** The request that waits most urgently for the caller. */
-async function findNext(context: UserContext): Promise<WaitingRequest | undefined> {
-  const { data } = await listWaiting(context, { limit: 1, waitsFor: 'caller' });
-  return data[0];
 }

@@ -6,6 +6,7 @@ import { Approval } from '../../permissions/approve';
 import { decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
 import {
+  type Permission,
   type preloadPermission,
   type ReviewedPermission,
   requirePermission,
@@ -22,8 +23,10 @@ import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
 import { readSeries } from '../series/series-fields';
 import type { PreloadedContext } from '../session/access';
+import { type Deed, redirectAndTell } from '../session/told';
 import { sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
+import { agentOfQueue, cardAddress, goToNext } from './queue';
 
 /**
  * Preloads what a form's decision depends on: as `preloadDecision`, for a form instead of a JSON
@@ -70,15 +73,21 @@ export async function decide(c: DecisionContext): Promise<Response> {
   const row = requirePermission(context.principal, loaded.permission?.[0]);
   try {
     const { decision, signed } = readDecision(form, row);
-    await decidePermission(
+    const decided = await decidePermission(
       decidingContext(context, reload, decision, signed),
       decisionState(loaded),
       decision,
     );
+    if (c.req.query('queue') !== undefined) return goToNext(c, decided, deedOf(decided));
   } catch (error) {
     return sendCard(c, await loadDecidable(c, context), { refusal: refusalOf(error), form });
   }
-  return c.redirect(`/console/permissions/${row.id}`, 303);
+  return redirectAndTell(c, cardAddress(row.id, agentOfQueue(c)), 'voted');
+}
+
+/** What a decision did to a request, as the page of the next one says it. */
+function deedOf({ status }: Permission): Deed {
+  return status === 'approved' || status === 'denied' ? status : 'voted';
 }
 
 /** Revokes the token of the permission in the path. */
@@ -86,7 +95,7 @@ export async function revoke(c: PreloadedContext<typeof preloadPermission>): Pro
   const { context } = c.var.signedIn;
   const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
   await revokeToken(context, { permission: row, via: 'console' });
-  return c.redirect(`/console/permissions/${row.id}`, 303);
+  return redirectAndTell(c, `/console/permissions/${row.id}`, 'revoked');
 }
 
 /**

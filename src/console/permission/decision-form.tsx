@@ -11,7 +11,9 @@ import { Section } from '../parts/blocks';
 import { RefusalProvider, TextField } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SeriesFields } from '../series/series-fields';
+import { DecisionBar } from './decision-bar';
 import { hasNarrowedScope, LimitsFields } from './limits-fields';
+import { cardAddress } from './queue';
 
 const REASONS = [
   'Looks right',
@@ -27,6 +29,8 @@ interface DecisionFormProps {
   standing: Standing;
   principal: UserPrincipal;
   hasPasskey: boolean;
+  /** The agent to whose requests the inbox was limited. */
+  agentId: string | undefined;
   refusal?: Refusal;
   /** The form as it was sent and refused. */
   form?: Form;
@@ -38,6 +42,7 @@ export function DecisionForm({
   standing,
   principal,
   hasPasskey,
+  agentId,
   refusal,
   form,
 }: DecisionFormProps) {
@@ -69,7 +74,12 @@ export function DecisionForm({
       )}
       {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
       {mayApprove && <ApprovalEffect row={row} />}
-      <form method="post" action={`${path}/decide`} data-sign={`${path}/statement`} id="decide">
+      <form
+        method="post"
+        action={cardAddress(`${row.id}/decide`, agentId)}
+        data-sign={`${path}/statement`}
+        id="decide"
+      >
         <CsrfField />
         <input type="hidden" name="votes" value={votes} />
         <input type="hidden" name="assertion" value="" />
@@ -145,6 +155,13 @@ export function DecisionForm({
           </div>
         )}
       </form>
+      <DecisionBar
+        row={row}
+        mayApprove={mayApprove}
+        needsPasskey={needsPasskey}
+        hasPasskey={hasPasskey}
+        agentId={agentId}
+      />
       {mayApprove && may('policies:read') && may('policies:write') && (
         <p>
           <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}

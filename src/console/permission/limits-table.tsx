@@ -11,7 +11,7 @@ import { limitFields } from './limits-fields';
 
 /**
  * The limits as requested, as the votes so far have left them, and as granted, with the differences
- * marked. Those of the service come first, in a table of their own.
+ * marked. Those of the service come last, in a table of their own.
  */
 export function LimitsTables({ row }: { row: ReviewedPermission }) {
   const stages = stagesOf(row);
@@ -21,10 +21,6 @@ export function LimitsTables({ row }: { row: ReviewedPermission }) {
   const names = stages.map(({ name }) => name);
   return (
     <>
-      <Table caption="Time and uses" columns={['Time and uses', ...names]}>
-        <Row name="Time to act, from the approval" values={stages.map(({ time }) => time)} />
-        <Row name="Times it may act" values={stages.map(({ uses }) => uses)} />
-      </Table>
       {paths.length > 0 && (
         <Table
           caption="Limits that the agent named"
@@ -38,6 +34,10 @@ export function LimitsTables({ row }: { row: ReviewedPermission }) {
           ))}
         </Table>
       )}
+      <Table caption="Time and uses" columns={['Time and uses', ...names]}>
+        <Row name="Time to act, from the approval" values={stages.map(({ time }) => time)} />
+        <Row name="Times it may act" values={stages.map(({ uses }) => uses)} />
+      </Table>
     </>
   );
 }

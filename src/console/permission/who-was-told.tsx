@@ -1,6 +1,6 @@
 import type { Page } from '../../http/page';
 import type { Notification } from '../../receivers/channels/notifications';
-import { KIND_NAMES } from '../channels/kinds';
+import { KIND_NAMES as CHANNEL_NAMES } from '../channels/kinds';
 import { usePage } from '../frame/page-context';
 import { Badge, Code, Time, Written, WrittenLink } from '../parts/inline';
 
@@ -17,6 +17,11 @@ const STATES: Record<Notification['status'], string> = {
   pending: 'on its way',
   succeeded: 'delivered',
   failed: 'not delivered',
+};
+
+const KIND_NAMES: Record<Notification['kind'], string> = {
+  ...CHANNEL_NAMES,
+  push: 'Web Push',
 };
 
 /**
@@ -55,7 +60,8 @@ function NotificationLine({ notification }: { notification: Notification }) {
   const { id, channel_id, channel_name, kind, member_id, member_name, slack_channel } =
     notification;
   const { event, reminder, status, attempts, last_error, created_at, completed_at } = notification;
-  const { may } = usePage();
+  // A device has no page.
+  const hasPage = usePage().may('channels:read') && kind !== 'push';
   return (
     <li>
       <span>
@@ -71,14 +77,13 @@ function NotificationLine({ notification }: { notification: Notification }) {
         />
         <small>
           {reminder === null ? EVENT_LABELS[event] : `Reminder ${reminder}`} · {KIND_NAMES[kind]},{' '}
-          {may('channels:read') && (
+          {hasPage && (
             <WrittenLink
               href={`/console/channels/${channel_id}/deliveries/${id}`}
               text={channel_name}
             />
           )}
-          {!may('channels:read') && <Written text={channel_name} />} ·{' '}
-          <Time at={completed_at ?? created_at} />
+          {!hasPage && <Written text={channel_name} />} · <Time at={completed_at ?? created_at} />
         </small>
         {status !== 'succeeded' && last_error !== null && <small class="fault">{last_error}</small>}
       </span>

@@ -18,6 +18,7 @@ import { draftPolicy } from '../../policies/replay';
 import { readAddress, readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
 import type { PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import {
   hasWildcard,
@@ -97,7 +98,8 @@ export async function makePolicy(c: NewPolicyContext): Promise<Response> {
       );
     }
     const { id } = await c.var.once((context) => createPolicy(context, draft));
-    return c.redirect(isApproval ? await approve(c, id) : `/console/policies#${id}`, 303);
+    if (isApproval) return await approve(c, id);
+    return redirectAndTell(c, `/console/policies#${id}`, 'created');
   } catch (error) {
     return sendEditor(c, request, { ...edited, refusal: refusalOf(error) });
   }
@@ -118,10 +120,10 @@ function requestOf(c: NewPolicyContext, text: string): SourceRequest | null {
 }
 
 /**
- * Approves the request as it was asked for. Returns where the result is seen; if it is refused, the
- * policy's page.
+ * Approves the request as it was asked for, and shows the result; if it is refused, the policy's
+ * page.
  */
-async function approve(c: NewPolicyContext, policy: string): Promise<string> {
+async function approve(c: NewPolicyContext, policy: string): Promise<Response> {
   const decision: Decision = { decision: 'approve', narrowed: {}, reason: null, via: 'console' };
   const state = decisionState(c.var.loaded);
   try {
@@ -130,20 +132,20 @@ async function approve(c: NewPolicyContext, policy: string): Promise<string> {
       state,
       decision,
     );
-    return `/console/permissions/${state.permission?.id}`;
+    return redirectAndTell(c, `/console/permissions/${state.permission?.id}`, 'voted');
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     // The form was sent twice, and approved the request the first time.
     const decided = decisionState(await c.var.reload()).permission;
     const { member } = c.var.signedIn.context.principal;
     if (decided?.status === 'approved' && member && decided.decidedBy === member.id) {
-      return `/console/permissions/${decided.id}`;
+      return redirectAndTell(c, `/console/permissions/${decided.id}`, 'voted');
     }
     const query = new URLSearchParams({
       permission: state.permission?.id ?? '',
       refused: error.code,
     });
-    return `/console/policies/${policy}?${query}`;
+    return redirectAndTell(c, `/console/policies/${policy}?${query}`, 'created');
   }
 }
 

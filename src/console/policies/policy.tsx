@@ -19,6 +19,7 @@ import { Action } from '../parts/form';
 import { Badge, Code, Creator, JsonText, Time, Written } from '../parts/inline';
 import { onOrOff, switchLabel } from '../parts/words';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { BudgetUsage, PolicyState } from './budget';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
@@ -52,7 +53,7 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
     requireUnchanged('policy', form, policy.updated_at, inWords(policy), changes);
     if (Object.keys(changes).length > 0)
       await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
-    return c.redirect(`/console/policies#${row.id}`, 303);
+    return redirectAndTell(c, `/console/policies#${row.id}`, 'saved');
   } catch (error) {
     const refusal = refusalOf(error);
     // The page shows the other person's change, so the next attempt may overwrite it.
@@ -111,13 +112,13 @@ export async function switchPolicy(c: PolicyContext): Promise<Response> {
   } catch (error) {
     return sendPolicy(c, { values: valuesOf(shownPolicy(c)), refusal: refusalOf(error) });
   }
-  return c.redirect(`/console/policies/${policy.id}`, 303);
+  return redirectAndTell(c, `/console/policies/${policy.id}`, 'saved');
 }
 
 /** Deletes a policy. */
 export async function removePolicy(c: ConsoleContext): Promise<Response> {
   await deletePolicy(c.var.signedIn.context, { id: pathId(c, 'policy') });
-  return c.redirect('/console/policies', 303);
+  return redirectAndTell(c, '/console/policies', 'deleted');
 }
 
 function requirePolicy(c: PolicyContext): PolicyRow {

@@ -2,7 +2,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
-import { invalidRequest, Problem, unavailable } from '../../errors';
+import { Problem, unavailable } from '../../errors';
 import {
   callerLogFields,
   type LoadedRows,
@@ -13,7 +13,6 @@ import {
 import { batchReads } from '../../http/batched-reader';
 import type { AppEnv, RequestContext, Scope, UserContext, UserPrincipal } from '../../http/context';
 import { createOnce } from '../../http/idempotency';
-import { readText } from '../../http/input';
 import { openContext } from '../../http/open-context';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
 import { rolesWith } from '../../identity/roles';
@@ -23,9 +22,13 @@ import {
 } from '../../identity/sessions/authenticate';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { Id } from '../../lib/typeid';
+import { countText, selectWaitingCount, type WaitingCount } from '../../permissions/count-waiting';
+import { readAside } from './aside';
+import { limitBody } from './limit-body';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
+import { forgetTold, readTold, type Told } from './told';
 
 /**
  * Somebody who is signed in to the console. `principal.token` is the user token with which they
@@ -37,12 +40,18 @@ export interface SignedIn {
   session: { id: Id<'session'>; authenticatedAt: number };
   /** How the pages name the caller and the account. */
   names: { caller: string; account: string };
+  /** How many requests wait for the caller, in a few characters; null if none is known to. */
+  waiting: string | null;
   /** The stop of the account; null if it is not stopped. */
   stop: SessionAuthentication['stop'];
   /** The CSRF token that changes of the page have to send back. */
   csrf: string;
   /** Marks the forms of the page as those of this person. */
   sender: string;
+  /** The requests that this browser has set aside. */
+  aside: Id<'perm'>[];
+  /** What the form did that led to this page; null if none did. */
+  told: Told | null;
 }
 
 /** The environment of a page for people who are signed in. */
@@ -125,9 +134,13 @@ export function consoleAccess<Q extends NamedQueries>(
     const secret = sessionCookie(c);
     if (secret !== undefined) await limitCredential(c, secret);
     const key = await onceKey(c);
+    const preloadPage: Preload<Q & InboxQueries> = async (c, reader, account, id, caller) => ({
+      ...((await preload?.(c, reader, account, id, caller)) as Q),
+      inbox: isAskedByScript(c) ? null : selectWaitingCount(reader, caller, c.var.runtime.now()),
+    });
     const authenticate = async () => {
       if (secret === undefined) return null;
-      const { queries, read } = requestQueries(c, key, preload);
+      const { queries, read } = requestQueries(c, key, preloadPage);
       const found = await authenticateSession(c, secret, queries);
       return found && { ...found, ...read(found.loaded) };
     };
@@ -141,7 +154,10 @@ export function consoleAccess<Q extends NamedQueries>(
       csrfToken(keyring, secret),
       senderMark(keyring, principal),
     ]);
-    c.set('signedIn', { context, session, names, stop, csrf, sender });
+    const told = c.req.method === 'GET' ? readTold(c) : null;
+    const aside = readAside(c);
+    const waiting = waitingText(principal, loaded.inbox);
+    c.set('signedIn', { context, session, names, waiting, stop, csrf, sender, aside, told });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
@@ -177,7 +193,8 @@ export function consoleAccess<Q extends NamedQueries>(
     });
     requireScopes(principal, scopes);
     if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);
-    return next();
+    await next();
+    if (told) forgetTold(c);
   });
 }
 
@@ -201,6 +218,17 @@ export function requireScopes(
     'insufficient_scope',
     `Your role is ${member.role}. This needs one of the roles ${roles.join(', ')}: an owner or admin of the account can give it to you.`,
   );
+}
+
+/** The query of what waits for the caller. */
+interface InboxQueries extends NamedQueries {
+  inbox: ReturnType<typeof selectWaitingCount> | null;
+}
+
+/** How many requests wait for a caller; null for one who may not decide. */
+function waitingText({ scopes }: UserPrincipal, [count]: WaitingCount[] = []): SignedIn['waiting'] {
+  const mayDecide = DECIDER.every((scope) => scopes.includes(scope));
+  return mayDecide && count ? countText(count) : null;
 }
 
 /** The token of a script is in a header, that of a form in a field. */
@@ -237,10 +265,13 @@ async function refuse<Q extends NamedQueries>(
  * Whether the script of a page asks, which can do nothing with the page to sign in: for a part of a
  * page, or for JSON.
  */
-function isAskedByScript({ req }: HonoContext): boolean {
+function isAskedByScript({ req }: RequestContext): boolean {
   const asksForJson = req.header('Accept')?.startsWith('application/json') ?? false;
   return req.header('HX-Request') === 'true' || req.query('part') !== undefined || asksForJson;
 }
+
+/** The scopes of those for whom requests wait. */
+const DECIDER: readonly Scope[] = ['permissions:read', 'permissions:decide'];
 
 /** Pages that sign somebody in. Their links to other pages send no `Referer`. */
 const SIGN_IN_PAGES = ['/console/sign-in', '/console/invitations/'];
@@ -259,30 +290,4 @@ function sessionEnded(): Problem {
       headers: { 'WWW-Authenticate': 'Cookie' },
     },
   );
-}
-
-const MAX_FORM_FIELDS = 5_000;
-
-/**
- * Refuses a body that would cost too much, before anything parses it. Others can be read
- * afterwards.
- * @throws Problem `payload_too_large` over 1 MiB; `invalid_request` for a form with more than 5,000
- *   fields; `unsupported_media_type` for a form in several parts, which no page sends
- */
-async function limitBody(c: RequestContext): Promise<void> {
-  const { url, method, headers, body } = c.req.raw;
-  if (!body) return;
-  const text = await readText(c.req.raw);
-  const type = headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase();
-  if (type === 'multipart/form-data') {
-    throw new Problem(
-      'unsupported_media_type',
-      'Send the form as `application/x-www-form-urlencoded`.',
-    );
-  }
-  const isForm = type === 'application/x-www-form-urlencoded';
-  if (isForm && text.split('&', MAX_FORM_FIELDS + 1).length > MAX_FORM_FIELDS) {
-    throw invalidRequest([{ path: 'body', message: 'must have at most 5,000 fields' }]);
-  }
-  c.req.raw = new Request(url, { method, headers, body: text });
 }

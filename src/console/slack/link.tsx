@@ -23,6 +23,7 @@ import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { consoleAccess, type PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 
 const PATH = '/console/slack/link';
 
@@ -96,7 +97,7 @@ async function confirmLink(c: LinkContext): Promise<Response> {
   if (refusalOf(proposal) !== null || !isRecentSignIn(signedIn))
     return sendLinkPage(c, proposal, 403);
   await linkSlackUser(signedIn.context, proposal);
-  return c.redirect('/console/me#slack', 303);
+  return redirectAndTell(c, '/console/me#slack', 'saved');
 }
 
 /** Why the Slack user cannot be linked; null if they can. */

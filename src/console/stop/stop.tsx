@@ -8,6 +8,7 @@ import { Action, Form, Submit, TextArea } from '../parts/form';
 import { Time, Written, WrittenText } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { type ConsoleContext, requireScopes, type SignedIn } from '../session/access';
+import { redirectAndTell } from '../session/told';
 
 const PATH = '/console/stop';
 
@@ -33,7 +34,7 @@ export async function stop(c: ConsoleContext): Promise<Response> {
 /** Lets the agents go on. */
 export async function resume(c: ConsoleContext): Promise<Response> {
   await resumeAccount(c.var.signedIn.context);
-  return c.redirect('/console', 303);
+  return redirectAndTell(c, '/console', 'resumed');
 }
 
 /** @throws Problem `insufficient_scope` for somebody who may not stop the account */

@@ -6,6 +6,7 @@ import { type Refusal, refusalOf } from '../frame/form';
 import { Code } from '../parts/inline';
 import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
+import { redirectAndTell } from '../session/told';
 
 type DeliveryContext = PreloadedContext<typeof preloadDelivery>;
 
@@ -40,7 +41,11 @@ export async function sendAgain(c: DeliveryContext): Promise<Response> {
   const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
     const again = await redeliver(c.var.signedIn.context, { delivery });
-    return c.redirect(`/console/webhooks/${again.webhook_id}/deliveries/${again.id}`, 303);
+    return redirectAndTell(
+      c,
+      `/console/webhooks/${again.webhook_id}/deliveries/${again.id}`,
+      'sent',
+    );
   } catch (error) {
     return showDelivery(c, refusalOf(error));
   }

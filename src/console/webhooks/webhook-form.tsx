@@ -31,6 +31,7 @@ import {
   receiverForm,
 } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
+import { redirectAndTell } from '../session/told';
 import { EVENTS } from './events';
 import { sendSecret } from './secret';
 
@@ -98,7 +99,7 @@ export async function editWebhook(
   } catch (error) {
     return sendWebhookFormPage(c, webhook, fields, refusalOf(error));
   }
-  return c.redirect(`/console/webhooks/${webhook.id}`, 303);
+  return redirectAndTell(c, `/console/webhooks/${webhook.id}`, 'saved');
 }
 
 /** The fields of a webhook as they are now, in words. */

@@ -3650,7 +3650,7 @@ export interface components {
       attempt_history: components['schemas']['DeliveryAttempt'][];
     };
     /**
-     * @description Whom a channel notified of a permission, and whether the message arrived.
+     * @description Whom a channel or a device notified of a permission, and whether the message arrived.
      * @example {
      *       "id": "dlv_01m7x1m1tre75vaz5yvpbmvt6m",
      *       "channel_id": "chan_01m7x1m1tre75vaz5yvpbmvt6m",
@@ -3674,7 +3674,7 @@ export interface components {
     Notification: {
       /** @example dlv_01m7x1m1tre75vaz5yvpbmvt6m */
       id: string;
-      /** @example chan_01m7x1m1tre75vaz5yvpbmvt6m */
+      /** @description The channel of the account, or the device of the member. */
       channel_id: string;
       permission_id: string | null;
       /** @description Which reminder it is, from 1 on; null if it is none. */
@@ -3701,7 +3701,8 @@ export interface components {
       /** @description When it succeeded or finally failed. */
       completed_at: string | null;
       channel_name: string;
-      kind: components['schemas']['ChannelKind'];
+      /** @enum {string} */
+      kind: 'email' | 'slack' | 'push';
       member_name: string | null;
     };
     /**
@@ -3722,6 +3723,13 @@ export interface components {
      *         "from": "2026-01-31T12:00:00.000Z",
      *         "until": "2026-01-31T12:15:00.000Z"
      *       },
+     *       "push": [
+     *         {
+     *           "id": "push_01m7x1m1tre75vaz5yvpbmvt6m",
+     *           "name": "Chrome on Android",
+     *           "created_at": "2026-01-31T12:00:00.000Z"
+     *         }
+     *       ],
      *       "updated_at": "2026-01-31T12:00:00.000Z"
      *     }
      */
@@ -3745,8 +3753,28 @@ export interface components {
         /** @description The end; null for no end. */
         until: string | null;
       } | null;
+      /** @description Your devices that are notified by Web Push, whatever `channels` says. You subscribe a device in the console. */
+      push: components['schemas']['PushDevice'][];
       /** @description Null if you never changed them. */
       updated_at: string | null;
+    };
+    /**
+     * @description A device of yours that is notified by Web Push.
+     * @example {
+     *       "id": "push_01m7x1m1tre75vaz5yvpbmvt6m",
+     *       "name": "Chrome on Android",
+     *       "created_at": "2026-01-31T12:00:00.000Z"
+     *     }
+     */
+    PushDevice: {
+      /** @example push_01m7x1m1tre75vaz5yvpbmvt6m */
+      id: string;
+      name: string;
+      /**
+       * Format: date-time
+       * @example 2026-01-31T12:00:00.000Z
+       */
+      created_at: string;
     };
     /**
      * @example {
@@ -4524,6 +4552,7 @@ export type ChannelDelivery = components['schemas']['ChannelDelivery'];
 export type ChannelDeliveryDetail = components['schemas']['ChannelDeliveryDetail'];
 export type Notification = components['schemas']['Notification'];
 export type NotificationSettings = components['schemas']['NotificationSettings'];
+export type PushDevice = components['schemas']['PushDevice'];
 export type SlackResponse = components['schemas']['SlackResponse'];
 export type Connection = components['schemas']['Connection'];
 export type ConnectionAuth = components['schemas']['ConnectionAuth'];

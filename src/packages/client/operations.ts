@@ -1303,7 +1303,7 @@ export abstract class Operations {
   /**
    * List who was notified of a permission.
    *
-   * By which channel, when, and whether it was delivered; newest first. Messages are listed for 30 days.
+   * By which channel or device, when, and whether it was delivered; newest first. Messages are listed for 30 days.
    *
    * `GET /v1/permissions/{id}/notifications`, by a user token with `permissions:read`.
    */
@@ -1350,6 +1350,21 @@ export abstract class Operations {
       method: 'PUT',
       path: path`/v1/me/notifications`,
       body,
+      ...options,
+    });
+  }
+
+  /**
+   * End the notifications of a device of yours.
+   *
+   * Nothing more is sent to the device. To be notified on it again, subscribe on it in the console.
+   *
+   * `DELETE /v1/me/notifications/push/{id}`, by a user token with `account:read`.
+   */
+  removePushDevice(id: string, options?: CallOptions): Promise<void> {
+    return this.empty({
+      method: 'DELETE',
+      path: path`/v1/me/notifications/push/${id}`,
       ...options,
     });
   }

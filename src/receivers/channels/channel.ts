@@ -1,14 +1,14 @@
-import { and, eq, ne, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
 import {
   ACCOUNT_EVENTS,
   type AccountEventType,
   ASKING_EVENTS,
+  CHANNEL_KINDS,
   type DeliveryEvent,
   END_EVENTS,
   PERMISSION_EVENTS,
-  RECEIVER_KINDS,
   webhooks,
 } from '../../db/schema';
 import type { Config } from '../../env';
@@ -86,9 +86,7 @@ export const EmailConfig = lazy(() =>
   z.strictObject({}).meta({ id: 'EmailConfig', examples: [{}] }),
 );
 
-export const ChannelKind = lazy(() =>
-  z.enum(RECEIVER_KINDS.filter((kind) => kind !== 'webhook')).meta({ id: 'ChannelKind' }),
-);
+export const ChannelKind = lazy(() => z.enum(CHANNEL_KINDS).meta({ id: 'ChannelKind' }));
 
 export const exampleChannel = {
   id: exampleId('chan'),
@@ -200,7 +198,7 @@ export function isChannel(account: number | SQL<number>, id: Id<'chan'>) {
   return and(
     eq(webhooks.account, account),
     eq(webhooks.id, withPrefix('webhook', id)),
-    ne(webhooks.kind, 'webhook'),
+    inArray(webhooks.kind, CHANNEL_KINDS),
   );
 }
 

@@ -2,7 +2,7 @@ import { and, desc, eq, lt, ne, type SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { aliased } from '../../db/columns';
-import { deliveries, members, webhooks } from '../../db/schema';
+import { CHANNEL_KINDS, deliveries, members, webhooks } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
@@ -11,30 +11,36 @@ import { defineList, loadPage, type RowsOf, selectRequested } from '../../http/l
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pathId } from '../../http/path-id';
-import { pageOf } from '../../http/response-fields';
+import { idField, pageOf } from '../../http/response-fields';
 import type { CallerSql } from '../../identity/credentials';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
 import { preloadPermission } from '../../permissions/permission';
 import { deliveryColumns } from '../webhooks/deliveries/delivery';
-import { ChannelKind } from './channel';
 import {
   ChannelDelivery,
   exampleChannelDelivery,
   presentChannelDelivery,
 } from './deliveries/delivery';
 
-/** A message by which a channel notified somebody of a permission, and whether it arrived. */
+/** Whatever notifies people: the channels of the account, and the devices of members. */
+const NOTIFYING_KINDS = [...CHANNEL_KINDS, 'push'] as const;
+
+/** A message by which somebody was notified of a permission, and whether it arrived. */
 export const Notification = lazy(() =>
   ChannelDelivery()
     .extend({
+      channel_id: z.union([idField('chan'), idField('push')]).meta({
+        description: 'The channel of the account, or the device of the member.',
+      }),
       channel_name: z.string(),
-      kind: ChannelKind(),
+      kind: z.enum(NOTIFYING_KINDS),
       member_name: z.string().nullable(),
     })
     .meta({
       id: 'Notification',
-      description: 'Whom a channel notified of a permission, and whether the message arrived.',
+      description:
+        'Whom a channel or a device notified of a permission, and whether the message arrived.',
       examples: [
         {
           ...exampleChannelDelivery,
@@ -111,6 +117,7 @@ export async function listNotifications(
   const rows = preloaded ?? (await loadPage(notificationList(id), context, input, page));
   return page.make(rows, (row) => ({
     ...presentChannelDelivery(withPrefix('chan', row.webhookId), row),
+    ...(row.kind === 'push' && { channel_id: withPrefix('push', row.webhookId) }),
     channel_name: row.channelName ?? '',
     kind: row.kind as Notification['kind'],
     member_name: row.memberName ?? row.memberEmail,
@@ -124,7 +131,7 @@ export const listNotificationsRoute = new Hono().get(
     tag: 'Permissions',
     summary: 'List who was notified of a permission',
     description:
-      'By which channel, when, and whether it was delivered; newest first. Messages are listed for 30 days.',
+      'By which channel or device, when, and whether it was delivered; newest first. Messages are listed for 30 days.',
     success: ok(pageOf(Notification)),
     pathId: 'perm',
   }),

@@ -1,18 +1,11 @@
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { aliased, idList, numberList } from '../../db/columns';
-import {
-  deliveries,
-  type MemberRole,
-  members,
-  notificationSettings,
-  type ReceiverKind,
-} from '../../db/schema';
-import { OPERATOR } from '../../http/activity';
+import { deliveries, members, notificationSettings, type ReceiverKind } from '../../db/schema';
 import { ROLE_SCOPES } from '../../identity/roles';
 import { matchesPattern } from '../../lib/pattern';
 import { MINUTE } from '../../lib/time';
 import { type Id, idBytes, parseId, smallestIdAt, withPrefix } from '../../lib/typeid';
-import { type Concerned, selectConcerned } from '../../permissions/reviews/reviewers';
+import { selectConcerned } from '../../permissions/reviews/reviewers';
 import {
   askedPeople,
   type FanOutContext,
@@ -22,46 +15,17 @@ import {
   type PlannedNotifications,
   type TargetWebhook,
 } from '../webhooks/dispatch/fan-out-context';
-import type { ChannelEvent } from './channel';
 import { isEnd } from './channel';
-import { endOfQuietHours } from './settings/quiet-hours';
-import { delegateAt, type StoredSettings, wants } from './settings/settings';
+import { nameOfActor, type Plan, type Situation } from './plan';
+import { concerns, dueTime, recipients } from './plan-people';
+import { planPush } from './push/plan-push';
+import { reminderTime } from './reminder-time';
+import type { StoredSettings } from './settings/settings';
 import { slackChannelsOf } from './slack/config';
 
 /**
- * How many messages a person gets within a minute. Those that follow wait for the next minute, and
- * become one digest.
- */
-const MESSAGES_PER_MINUTE = 5;
-
-/**
- * The settings of the people of an account, who is active, and how many messages by e-mail each got
- * in this minute.
- */
-interface People {
-  settings: ReadonlyMap<Id<'member'>, StoredSettings>;
-  /** The roles of those who are active. */
-  roles: ReadonlyMap<Id<'member'>, MemberRole>;
-  administrators: readonly Id<'member'>[];
-  /** Those who may decide. */
-  deciders: readonly Id<'member'>[];
-  counts: Map<Id<'member'>, number>;
-}
-
-/** The facts from which a plan is made. */
-interface Situation {
-  people: People;
-  /** How people stand to the permissions of the events. */
-  concerned: readonly Concerned[];
-  /** Which Slack channels have a message about which permission, by the number of the channel. */
-  posts: readonly { channel: number; permission: Id<'perm'>; slackChannel: string }[];
-  /** The names of the members who stopped or resumed the account, by their ids. */
-  names: ReadonlyMap<string, string>;
-}
-
-/**
- * Plans whom the channels of an account notify of events, and when: now, or after their quiet
- * hours.
+ * Plans whom the channels of an account and the devices of its members notify of events, and when:
+ * now, or after their quiet hours.
  */
 export async function planNotifications(
   context: FanOutContext,
@@ -76,22 +40,15 @@ export async function planNotifications(
     disabledNotices: [],
     accountNotices: [],
     reminders: new Map(),
+    devices: [],
   };
   for (const channel of notifiable.channels) {
     planAccountNotices(plan, channel, notifiable, situation);
     if (channel.kind === 'slack') planSlack(plan, channel, notifiable, situation);
     else planEmail(plan, channel, notifiable, situation, now);
   }
+  if (notifiable.hasDevices) await planPush(context, account, plan, notifiable, situation);
   return plan;
-}
-
-/** The plan while it is made. */
-interface Plan {
-  messages: PlannedNotifications['messages'][number][];
-  held: PlannedNotifications['held'][number][];
-  disabledNotices: PlannedNotifications['disabledNotices'][number][];
-  accountNotices: PlannedNotifications['accountNotices'][number][];
-  reminders: Map<Id<'perm'>, number>;
 }
 
 /**
@@ -114,13 +71,6 @@ function planAccountNotices(
     for (const member of people.deciders)
       plan.accountNotices.push({ ...notice, member, slackChannel: null });
   }
-}
-
-/** How messages name who stopped or resumed the account. */
-function nameOfActor(by: string, names: Situation['names']): string {
-  if (by === OPERATOR) return 'the operator of the service';
-  if (parseId('user', by)) return 'a token of the account';
-  return names.get(by) ?? by;
 }
 
 function planSlack(
@@ -147,20 +97,21 @@ function planEmail(
   plan: Plan,
   channel: TargetWebhook,
   { events, disabledWebhooks }: NotifiableEvents,
-  { people, concerned }: Situation,
+  { people, concerned, mails }: Situation,
   now: number,
 ): void {
   const { number } = channel;
+  const channelId = withPrefix('chan', channel.id);
   for (const source of events.filter((each) => isWanted(channel, each))) {
     const { event, permission, reminder } = source;
     if (event === 'permission.requested' && reminder === 0) {
       plan.reminders.set(permission.row.id, reminderTime(permission.row, 1));
     }
     const notified = concerned.filter((person) => concerns(person, source));
-    for (const member of recipients(people, channel, event, notified, now)) {
+    for (const member of recipients(people, { channelId, event, now }, notified)) {
       // A delegate may have decided.
       if (event === 'permission.decided' && permission.row.decidedBy === member) continue;
-      const dueAt = dueTime(people, member, now);
+      const dueAt = dueTime(people, member, { sent: mails, key: member, now });
       if (dueAt === null)
         plan.messages.push({ channel: number, source, member, slackChannel: null });
       else plan.held.push({ channel: number, source, member, dueAt });
@@ -169,21 +120,11 @@ function planEmail(
   if (!channel.events.includes('webhook.disabled')) return;
   const administrators = people.administrators.map((member) => ({ member }));
   for (const webhook of disabledWebhooks) {
-    for (const member of recipients(people, channel, 'webhook.disabled', administrators, now)) {
+    const to = { channelId, event: 'webhook.disabled' as const, now };
+    for (const member of recipients(people, to, administrators)) {
       plan.disabledNotices.push({ channel: number, webhook, member, slackChannel: null });
     }
   }
-}
-
-/** The part of a request's life after which each reminder is due. */
-const REMINDER_SHARES = { 1: 0.5, 2: 0.9 };
-
-/** When a reminder of a request is due: at half and at nine tenths of its life. */
-export function reminderTime(
-  { createdAt, expiresAt }: { createdAt: number; expiresAt: number },
-  reminder: 1 | 2,
-): number {
-  return createdAt + Math.floor((expiresAt - createdAt) * REMINDER_SHARES[reminder]);
 }
 
 /** Whether a channel notifies people of an event of a permission. */
@@ -192,65 +133,6 @@ function isWanted(
   { event, permission }: PermissionEvent,
 ): boolean {
   return events.includes(event) && isInFilter(actions, agentIds, permission);
-}
-
-/** Whether a person is notified of an event of a permission. */
-function concerns(
-  { permission, isReviewer, isEscalated, isAgentOwner, hasVoted, member }: Concerned,
-  { event, at, permission: { row } }: PermissionEvent,
-): boolean {
-  if (permission !== row.id) return false;
-  switch (event) {
-    case 'permission.requested':
-      return row.status === 'pending' && isReviewer && !hasVoted;
-    case 'permission.escalated':
-      return row.status === 'pending' && isReviewer && isEscalated && !hasVoted;
-    case 'permission.decided':
-      // A decision by a policy or a series notifies nobody: it may be one of thousands a day.
-      return askedPeople(row) && row.decidedBy !== member && (isReviewer || isAgentOwner);
-    case 'permission.expired':
-      // A request that was withdrawn notifies nobody. One of a connection that was switched off
-      // expired when it was made.
-      return at >= row.expiresAt && row.expiresAt > row.createdAt && (isReviewer || isAgentOwner);
-    case 'permission.outcome_missing':
-      return isAgentOwner || (askedPeople(row) && isReviewer);
-  }
-}
-
-/**
- * The members whom a channel notifies of an event, each once. A member who is away is replaced by
- * the delegate, unless the delegate's role may not read what the event is about.
- */
-function recipients(
-  { settings, roles }: People,
-  { id }: TargetWebhook,
-  event: ChannelEvent,
-  notified: readonly Pick<Concerned, 'member'>[],
-  now: number,
-): Set<Id<'member'>> {
-  const found = new Set<Id<'member'>>();
-  const scope = event === 'webhook.disabled' ? 'webhooks:read' : 'permissions:read';
-  for (const { member } of notified) {
-    const own = settings.get(member) ?? null;
-    if (!wants(own, { channelId: withPrefix('chan', id), event })) continue;
-    const delegate = delegateAt(own, now);
-    const role = delegate && roles.get(delegate);
-    if (delegate && role && ROLE_SCOPES[role].includes(scope)) found.add(delegate);
-    else found.add(member);
-  }
-  return found;
-}
-
-/** Until when a message to a member waits; null if it does not. Counts the message. */
-function dueTime({ settings, counts }: People, member: Id<'member'>, now: number): number | null {
-  const own = settings.get(member) ?? null;
-  const quietUntil = endOfQuietHours(own, now);
-  if (quietUntil !== null) return quietUntil;
-  const count = counts.get(member) ?? 0;
-  counts.set(member, count + 1);
-  if (count < MESSAGES_PER_MINUTE) return null;
-  const nextMinute = (Math.floor(now / MINUTE) + 1) * MINUTE;
-  return endOfQuietHours(own, nextMinute) ?? nextMinute;
 }
 
 /**
@@ -315,7 +197,7 @@ function isInFilter(
 async function loadSituation(
   { reader, runtime }: FanOutContext,
   account: number,
-  { channels, events, disabledWebhooks, accountEvents }: NotifiableEvents,
+  { channels, hasDevices, events, disabledWebhooks, accountEvents }: NotifiableEvents,
 ): Promise<Situation> {
   const now = runtime.now();
   const numbersOf = (kind: ReceiverKind) =>
@@ -326,10 +208,10 @@ async function loadSituation(
     roles: new Map(),
     administrators: [],
     deciders: [],
-    counts: new Map(),
   };
-  if (channels.length === 0 || events.length + disabledWebhooks.length + accountEvents.length === 0)
-    return { people: nobody, concerned: [], posts: [], names: new Map() };
+  const isNothing = events.length + disabledWebhooks.length + accountEvents.length === 0;
+  if ((channels.length === 0 && !hasDevices) || isNothing)
+    return { people: nobody, concerned: [], posts: [], mails: new Map(), names: new Map() };
   const ids = [...new Set(events.map(({ permission }) => permission.row.id))];
   const minuteStart = idBytes(smallestIdAt('dlv', now - (now % MINUTE)));
   const actors = accountEvents.flatMap(({ by }) => parseId('member', by) ?? []);
@@ -388,10 +270,10 @@ async function loadSituation(
     roles: new Map(active.map(({ id, role }) => [id, role])),
     administrators,
     deciders,
-    counts: new Map(
-      counts.flatMap(({ member, count }) => (member ? [[member, count] as const] : [])),
-    ),
   };
+  const mails = new Map(
+    counts.flatMap(({ member, count }) => (member ? [[member, count] as const] : [])),
+  );
   const names = new Map(named.map(({ id, name, email }) => [id as string, name ?? email ?? id]));
-  return { people, concerned, posts, names };
+  return { people, concerned, posts, mails, names };
 }

@@ -7,7 +7,7 @@ import type { Runtime } from '../../env';
 import type { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { idBytes } from '../../lib/typeid';
-import { reminderTime } from './plan-notifications';
+import { reminderTime } from './reminder-time';
 
 /** Maximum number of requests that one call of {@link remindReviewers} looks at. */
 const SLICE = 100;

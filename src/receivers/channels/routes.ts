@@ -7,6 +7,7 @@ import { repeatMessageRoute } from './deliveries/redeliver';
 import { getChannelRoute } from './get';
 import { listChannelsRoute } from './list';
 import { listNotificationsRoute } from './notifications';
+import { removePushDeviceRoute } from './push/remove';
 import { testChannelRoute } from './send-test';
 import { getNotificationSettingsRoute } from './settings/get';
 import { updateNotificationSettingsRoute } from './settings/update';
@@ -29,4 +30,5 @@ export const channelRoutes = new Hono()
   .route('/', listNotificationsRoute)
   .route('/', getNotificationSettingsRoute)
   .route('/', updateNotificationSettingsRoute)
+  .route('/', removePushDeviceRoute)
   .route('/', receiveFromSlackRoute);

@@ -1,6 +1,6 @@
-import { and, desc, eq, lt, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { webhooks } from '../../db/schema';
+import { CHANNEL_KINDS, webhooks } from '../../db/schema';
 import { Problem } from '../../errors';
 import { creatorOf, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
@@ -11,14 +11,15 @@ import { type Id, parseId } from '../../lib/typeid';
 import { newestOutcome, newestPosition, openFeed } from '../../outbox/feed';
 import type { WebhookRow } from './webhook';
 
-// A receiver is a row of the table `webhooks`: a webhook, or a channel, which notifies people.
+// A receiver is a row of the table `webhooks`: a webhook, or a channel, which notifies people. The
+// devices of members are in the same table, and in `channels/push`.
 
 export type ReceiverNoun = 'webhook' | 'channel';
 
 /** The condition that finds the receivers of a noun. */
 export const isOf = {
   webhook: eq(webhooks.kind, 'webhook'),
-  channel: ne(webhooks.kind, 'webhook'),
+  channel: inArray(webhooks.kind, CHANNEL_KINDS),
 };
 
 /**

@@ -34,7 +34,7 @@ export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS, ...ACCOU
 /** Maximum number of webhooks of an account. */
 export const MAX_WEBHOOKS = 50;
 
-const MAX_URL_LENGTH = 2_048;
+export const MAX_URL_LENGTH = 2_048;
 const MAX_AGENTS = 100;
 
 export type WebhookRow = typeof webhooks.$inferSelect;

@@ -5,7 +5,8 @@ import { write } from './write.mjs';
 
 /**
  * Makes the files that the pages of the console load: the script, the one that verifies audit
- * entries, the style sheet, and htmx with its extension for pages with a Content-Security-Policy.
+ * entries, the service worker and the manifest for notifications, the style sheet, and htmx with its
+ * extension for pages with a Content-Security-Policy.
  * @param {string} root the project's folder
  * @param {string} assets the folder of the assets
  */
@@ -16,6 +17,10 @@ export function makeConsole(root, assets) {
   write(join(target, basename(icon)), readFileSync(icon));
   write(join(target, 'console.js'), bundle(join(root, 'src/console/browser/main.ts')));
   write(join(target, 'verify.js'), bundle(join(root, 'src/console/browser/verify.ts'), 'esm'));
+  const worker = join(root, 'src/console/push-worker');
+  write(join(target, 'push-worker.js'), bundle(join(worker, 'main.ts')));
+  const manifest = 'console.webmanifest';
+  write(join(target, manifest), readFileSync(join(worker, manifest)));
   write(join(target, 'console.css'), bundle(join(root, 'src/console/styles/console.css')));
   const htmx = ['dist/htmx.min.js', 'dist/ext/hx-csp.min.js'];
   const parts = htmx.map((name) => readFileSync(join(root, 'node_modules/htmx.org', name), 'utf8'));

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_OF_ROUTE } from '../../support/access-rules';
 import { makeMember, type TestMember } from '../../support/members';
+import { TestDevice } from '../../support/push';
 import { aim, makeScene, type Scene } from '../../support/scene';
 import { saveTables } from '../../support/tables';
 
@@ -45,10 +46,11 @@ describe.each(EVERY)('a member with the role %s', (role) => {
   beforeAll(async () => {
     scene = await makeScene();
     member = await makeMember(scene.account, role);
-    // Only members have sessions, and a member ends only the own tokens.
+    // Only members have sessions and devices, and a member ends only the own tokens.
     scene.session = (
       await scene.world.must(200, 'GET', '/v1/me/sessions', { token: member.token })
     ).body.data[0].id;
+    scene.device = (await new TestDevice(scene.world).subscribe(member)).body.id;
     if (role === 'owner' || role === 'admin') {
       scene.spareToken = (
         await scene.world.must(201, 'POST', '/v1/me/tokens', { token: member.token })

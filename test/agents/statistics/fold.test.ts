@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
+import { depth } from '../../support/depth';
 import { FaultyDatabase } from '../../support/faults';
 import { orderHeldMove, orderMove, settleMoves } from '../../support/moves';
 import { DATABASES } from '../../support/shards';
@@ -97,42 +98,48 @@ it('hours are folded from the 31st day on, and the figures stay the same', async
   expect(await countBuckets()).toEqual([0, 0]);
 });
 
-it('hours are folded once, by several workers in small slices that are cut off', async () => {
-  const { world, check } = await makeScene();
-  world.advance(40 * DAY);
-  const faulty = new FaultyDatabase(env.DB);
-  for (let more = [true]; more.includes(true); ) {
-    for (const mode of ['before', 'after'] as const) {
-      faulty.arm({ call: 1, mode });
-      await expect(foldSlice(world, 2, faulty.binding)).rejects.toThrow();
+it.runIf(depth.isDeep)(
+  'hours are folded once, by several workers in small slices that are cut off',
+  async () => {
+    const { world, check } = await makeScene();
+    world.advance(40 * DAY);
+    const faulty = new FaultyDatabase(env.DB);
+    for (let more = [true]; more.includes(true); ) {
+      for (const mode of ['before', 'after'] as const) {
+        faulty.arm({ call: 1, mode });
+        await expect(foldSlice(world, 2, faulty.binding)).rejects.toThrow();
+      }
+      await check();
+      more = await Promise.all([2, 3, 2].map((hours) => foldSlice(world, hours)));
     }
     await check();
-    more = await Promise.all([2, 3, 2].map((hours) => foldSlice(world, hours)));
-  }
-  await check();
-  expect((await countBuckets())[0]).toBe(0);
-});
+    expect((await countBuckets())[0]).toBe(0);
+  },
+);
 
-it('an hour that is counted after its day was folded is added to the day', async () => {
-  const { world, agents } = await makeScene();
-  const [, agent] = agents;
-  await agent.request({ expires_in: 60 });
-  while (await countSlice(world));
-  const year = async () => (await readStatistics(agent)).at(-1);
-  // Nothing runs for two months: then the request expires, and the expiry is counted.
-  world.advance(60 * DAY);
-  while (await foldSlice(world));
-  const expected = await year();
-  expect(expected.expired_requests).toBe(3);
-  const [, days] = await countBuckets();
-  await world.sweep();
-  expect((await countBuckets())[0]).toBe(1);
-  expect(await year()).toEqual(expected);
-  while (await foldSlice(world));
-  expect(await countBuckets()).toEqual([0, days]);
-  expect(await year()).toEqual(expected);
-  expect(await findFaults(world.now)).toEqual([]);
-});
+it.runIf(depth.isDeep)(
+  'an hour that is counted after its day was folded is added to the day',
+  async () => {
+    const { world, agents } = await makeScene();
+    const [, agent] = agents;
+    await agent.request({ expires_in: 60 });
+    while (await countSlice(world));
+    const year = async () => (await readStatistics(agent)).at(-1);
+    // Nothing runs for two months: then the request expires, and the expiry is counted.
+    world.advance(60 * DAY);
+    while (await foldSlice(world));
+    const expected = await year();
+    expect(expected.expired_requests).toBe(3);
+    const [, days] = await countBuckets();
+    await world.sweep();
+    expect((await countBuckets())[0]).toBe(1);
+    expect(await year()).toEqual(expected);
+    while (await foldSlice(world));
+    expect(await countBuckets()).toEqual([0, days]);
+    expect(await year()).toEqual(expected);
+    expect(await findFaults(world.now)).toEqual([]);
+  },
+);
 
 it('a year of hours and days reads at most 1,100 rows, and 720 hours at most 750', async () => {
   const world = new World();
@@ -157,26 +164,29 @@ it('a year of hours and days reads at most 1,100 rows, and 720 hours at most 750
   expect(month.cost.read).toBeLessThanOrEqual(750);
 });
 
-it('nothing of an account is folded while it moves, and it keeps its figures on the new shard', async () => {
-  const { world, second, agents, check } = await makeScene();
-  Object.assign(world.env, { DB_01: env.DB_01 });
-  world.advance(40 * DAY);
-  for (const order of [orderMove, orderHeldMove]) {
-    const [hours] = await countBuckets(agents[1]);
-    await order(world, second.id, '01');
-    while (await foldSlice(world, 3));
-    expect((await countBuckets(agents[1]))[0]).toBe(hours);
+it.runIf(depth.isDeep)(
+  'nothing of an account is folded while it moves, and it keeps its figures on the new shard',
+  async () => {
+    const { world, second, agents, check } = await makeScene();
+    Object.assign(world.env, { DB_01: env.DB_01 });
+    world.advance(40 * DAY);
+    for (const order of [orderMove, orderHeldMove]) {
+      const [hours] = await countBuckets(agents[1]);
+      await order(world, second.id, '01');
+      while (await foldSlice(world, 3));
+      expect((await countBuckets(agents[1]))[0]).toBe(hours);
+      await check();
+      await env.DB.exec('delete from moves');
+    }
+    // Half of it is folded before the move, and the rest after it.
+    await foldSlice(world, 8);
+    await orderMove(world, second.id, '01');
+    await settleMoves(world);
     await check();
-    await env.DB.exec('delete from moves');
-  }
-  // Half of it is folded before the move, and the rest after it.
-  await foldSlice(world, 8);
-  await orderMove(world, second.id, '01');
-  await settleMoves(world);
-  await check();
-  expect((await countBuckets(undefined, env.DB_01))[0]).toBeGreaterThan(0);
-  while (await foldSlice(world, 3, env.DB_01));
-  await check();
-  expect((await countBuckets(undefined, env.DB_01))[0]).toBe(0);
-  expect(await findFaults(world.now, env.DB_01)).toEqual([]);
-});
+    expect((await countBuckets(undefined, env.DB_01))[0]).toBeGreaterThan(0);
+    while (await foldSlice(world, 3, env.DB_01));
+    await check();
+    expect((await countBuckets(undefined, env.DB_01))[0]).toBe(0);
+    expect(await findFaults(world.now, env.DB_01)).toEqual([]);
+  },
+);

@@ -81,17 +81,20 @@ describe('the head of a log', () => {
     },
   );
 
-  it('is correct for a log that grows in steps, and for 20 other logs in the same sweep', async () => {
-    const { world, account } = await makeScene();
-    const others = await Promise.all(Array.from({ length: 20 }, () => world.account()));
-    for (const other of others) await (await other.agent()).request();
-    for (const step of [200, 200, 113, 511]) {
-      await addEntries(account, step);
-      await world.sweep();
-    }
-    for (const other of others) expect((await checkpointOf(other)).tree_size).toBe(1);
-    expect((await expectTree(account)).tree_size).toBe(1_024);
-  });
+  it.runIf(depth.isDeep)(
+    'is correct for a log that grows in steps, and for 20 other logs in the same sweep',
+    async () => {
+      const { world, account } = await makeScene();
+      const others = await Promise.all(Array.from({ length: 20 }, () => world.account()));
+      for (const other of others) await (await other.agent()).request();
+      for (const step of [200, 200, 113, 511]) {
+        await addEntries(account, step);
+        await world.sweep();
+      }
+      for (const other of others) expect((await checkpointOf(other)).tree_size).toBe(1);
+      expect((await expectTree(account)).tree_size).toBe(1_024);
+    },
+  );
 
   it('is signed with the newest root secret at the time of sealing', async () => {
     const { world, account, bucket } = await makeScene();
@@ -415,15 +418,20 @@ describe('sealing', () => {
     expect((await checkpointOf(other)).tree_size).toBe(1);
   });
 
-  it('seals each log with its own entries if many logs are due, even logs of unknown accounts', async () => {
-    const { world } = await makeScene();
-    const accounts = await Promise.all(Array.from({ length: 20 }, () => world.account()));
-    for (const account of accounts) await (await account.agent()).request();
-    await env.DB.prepare('insert into trees (account, due_at) values (0, 0), (999999999, 0)').run();
-    await env.DB.prepare('update trees set due_at = 0').run();
-    await world.sweep();
-    for (const account of accounts) expect((await expectTree(account)).tree_size).toBe(1);
-  });
+  it.runIf(depth.isDeep)(
+    'seals each log with its own entries if many logs are due, even logs of unknown accounts',
+    async () => {
+      const { world } = await makeScene();
+      const accounts = await Promise.all(Array.from({ length: 20 }, () => world.account()));
+      for (const account of accounts) await (await account.agent()).request();
+      await env.DB.prepare(
+        'insert into trees (account, due_at) values (0, 0), (999999999, 0)',
+      ).run();
+      await env.DB.prepare('update trees set due_at = 0').run();
+      await world.sweep();
+      for (const account of accounts) expect((await expectTree(account)).tree_size).toBe(1);
+    },
+  );
 
   it('makes no R2 call if no log has changed', async () => {
     const { world, account } = await makeScene();
@@ -479,7 +487,7 @@ describe('sealing', () => {
     60_000,
   );
 
-  it('continues after R2 fails for hours', async () => {
+  it.runIf(depth.isDeep)('continues after R2 fails for hours', async () => {
     const outage = new Outage();
     const bucket = new TestBucket(1, 1_000);
     const scene = await makeScene({ FILES: outage.bucket(bucket.binding) });
@@ -505,21 +513,24 @@ describe('sealing', () => {
     ]);
   });
 
-  it('continues from the published head of a crashed sealer, even if 63 other logs are due', async () => {
-    const database = new FaultyDatabase(env.DB);
-    const { world, account, bucket } = await makeScene({ DB: database.binding });
-    await addEntries(account, 600);
-    database.refuse(/^\s*update trees set\s+size/);
-    await errorsDuring(() => world.sweep().catch(() => undefined));
-    database.refuse(null);
-    expect(bucket.keys.filter((key) => key.includes('/checkpoints/'))).toHaveLength(1);
-    expect((await checkpointOf(account)).tree_size).toBe(600);
-    const others = await Promise.all(Array.from({ length: 63 }, () => world.account()));
-    for (const other of others) await (await other.agent()).request();
-    world.advance(2 * MINUTE);
-    expect(await errorsDuring(() => world.sweep())).toEqual([]);
-    expect((await expectTree(account)).tree_size).toBe(600);
-  });
+  it.runIf(depth.isDeep)(
+    'continues from the published head of a crashed sealer, even if 63 other logs are due',
+    async () => {
+      const database = new FaultyDatabase(env.DB);
+      const { world, account, bucket } = await makeScene({ DB: database.binding });
+      await addEntries(account, 600);
+      database.refuse(/^\s*update trees set\s+size/);
+      await errorsDuring(() => world.sweep().catch(() => undefined));
+      database.refuse(null);
+      expect(bucket.keys.filter((key) => key.includes('/checkpoints/'))).toHaveLength(1);
+      expect((await checkpointOf(account)).tree_size).toBe(600);
+      const others = await Promise.all(Array.from({ length: 63 }, () => world.account()));
+      for (const other of others) await (await other.agent()).request();
+      world.advance(2 * MINUTE);
+      expect(await errorsDuring(() => world.sweep())).toEqual([]);
+      expect((await expectTree(account)).tree_size).toBe(600);
+    },
+  );
 
   it('by three concurrent sweeps makes one tree', async () => {
     const { world, account } = await makeScene();
@@ -532,52 +543,58 @@ describe('sealing', () => {
     const deleteAccount = ({ world, id }: TestAccount) =>
       world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '' });
 
-    it('leaves nothing in R2 after 21 minutes, and no other tree changes', async () => {
-      // R2 lists two objects per call, so deleting the tree takes several slices of a sweep.
-      const bucket = new TestBucket(1, 2);
-      const { world, account } = await makeScene({ FILES: bucket.binding });
-      const other = await world.account();
-      for (const owner of [account, other]) await addEntries(owner, 600);
-      await world.sweep();
-      const keysOf = ({ id }: TestAccount) => bucket.keys.filter((key) => key.includes(id));
-      const [kept, others] = [keysOf(account), keysOf(other)];
-      expect(kept).toHaveLength(3);
-      const aside = `trees/${account.id}/set-aside/2026-01-01T00:00:00.000Z/tiles/0/9/2026-01-02T00:00:00.000Z`;
-      await bucket.binding.put(aside, Uint8Array.of(1));
-      await deleteAccount(account);
-      for (let minute = 1; minute < 20; minute++) {
-        world.advance(MINUTE);
+    it.runIf(depth.isDeep)(
+      'leaves nothing in R2 after 21 minutes, and no other tree changes',
+      async () => {
+        // R2 lists two objects per call, so deleting the tree takes several slices of a sweep.
+        const bucket = new TestBucket(1, 2);
+        const { world, account } = await makeScene({ FILES: bucket.binding });
+        const other = await world.account();
+        for (const owner of [account, other]) await addEntries(owner, 600);
         await world.sweep();
-      }
-      // A sealer that started before the deletion might still write.
-      expect(keysOf(account)).toEqual([...kept, aside].toSorted());
-      world.advance(2 * MINUTE);
-      await world.sweep();
-      expect([keysOf(account), keysOf(other)]).toEqual([[], others]);
-      const { results } = await env.DB.prepare('select * from erasures').all();
-      expect(results).toEqual([]);
-    });
+        const keysOf = ({ id }: TestAccount) => bucket.keys.filter((key) => key.includes(id));
+        const [kept, others] = [keysOf(account), keysOf(other)];
+        expect(kept).toHaveLength(3);
+        const aside = `trees/${account.id}/set-aside/2026-01-01T00:00:00.000Z/tiles/0/9/2026-01-02T00:00:00.000Z`;
+        await bucket.binding.put(aside, Uint8Array.of(1));
+        await deleteAccount(account);
+        for (let minute = 1; minute < 20; minute++) {
+          world.advance(MINUTE);
+          await world.sweep();
+        }
+        // A sealer that started before the deletion might still write.
+        expect(keysOf(account)).toEqual([...kept, aside].toSorted());
+        world.advance(2 * MINUTE);
+        await world.sweep();
+        expect([keysOf(account), keysOf(other)]).toEqual([[], others]);
+        const { results } = await env.DB.prepare('select * from erasures').all();
+        expect(results).toEqual([]);
+      },
+    );
 
-    it('leaves nothing in R2 if the account is deleted at any point of the sweep', async () => {
-      const outage = new Outage();
-      const bucket = new TestBucket(1, 1_000);
-      const { world } = await makeScene({
-        DB: outage.database(env.DB),
-        FILES: outage.bucket(bucket.binding),
-      });
-      let written = 0;
-      for (let call = 1; call <= 8; call += depth.runs(2, 1)) {
-        const account = await world.account();
-        await addEntries(account, 600);
-        outage.before(call, () => deleteAccount(account));
-        await errorsDuring(() => world.sweep());
-        outage.arm(null);
-        if (bucket.keys.length > 0) written += 1;
-        world.advance(21 * MINUTE);
-        await world.sweep();
-        expect([call, bucket.keys]).toEqual([call, []]);
-      }
-      expect(written).toBeGreaterThan(0);
-    });
+    it.runIf(depth.isDeep)(
+      'leaves nothing in R2 if the account is deleted at any point of the sweep',
+      async () => {
+        const outage = new Outage();
+        const bucket = new TestBucket(1, 1_000);
+        const { world } = await makeScene({
+          DB: outage.database(env.DB),
+          FILES: outage.bucket(bucket.binding),
+        });
+        let written = 0;
+        for (let call = 1; call <= 8; call += depth.runs(2, 1)) {
+          const account = await world.account();
+          await addEntries(account, 600);
+          outage.before(call, () => deleteAccount(account));
+          await errorsDuring(() => world.sweep());
+          outage.arm(null);
+          if (bucket.keys.length > 0) written += 1;
+          world.advance(21 * MINUTE);
+          await world.sweep();
+          expect([call, bucket.keys]).toEqual([call, []]);
+        }
+        expect(written).toBeGreaterThan(0);
+      },
+    );
   });
 });

@@ -34,7 +34,7 @@ it('Resend gets one JSON request with the key that makes it idempotent', () => {
     judge: expect.any(Function),
   });
   const { subject, text, html } = MAIL;
-  expect(JSON.parse(body)).toEqual({
+  expect(JSON.parse(`${body}`)).toEqual({
     from: FROM,
     to: ['Ada Lovelace <ada@example.com>'],
     subject,

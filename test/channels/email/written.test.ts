@@ -7,6 +7,7 @@ import {
 } from '../../../src/receivers/channels/email/compose';
 import { composeDigest } from '../../../src/receivers/channels/email/compose-digest';
 import { MAX_PART_BYTES, MAX_SUBJECT, type Mail } from '../../../src/receivers/channels/email/mail';
+import { depth } from '../../support/depth';
 import { readLinks, readText } from '../../support/html';
 import { CARD, findLinks, message, messageWith, NOW, parseHtml, TO } from './samples';
 
@@ -125,7 +126,7 @@ it('a UNC path is no link, and a full stop at the end of a sentence is as it was
   expect(text).toContain('> See \\\u2060\\\u2060evil\u2060\\\u2060share. Then 3: stop.\n');
 });
 
-it('long texts are cut, and every mail stays within its limits', () => {
+it.runIf(depth.isDeep)('long texts are cut, and every mail stays within its limits', () => {
   const worst = [
     'W'.repeat(10_000),
     '"'.repeat(10_000),

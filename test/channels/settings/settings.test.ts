@@ -13,7 +13,8 @@ import { makeMember, type TestMember } from '../../support/members';
 import { type Answer, type Json, type TestAccount, World } from '../../support/world';
 
 const PATH = '/v1/me/notifications';
-const NOTHING = { channels: null, events: null, quiet_hours: null, delegate: null };
+const STORED = { channels: null, events: null, quiet_hours: null, delegate: null };
+const NOTHING = { ...STORED, push: [] };
 const NIGHT = { start: '22:00', end: '07:00', time_zone: 'Europe/Berlin' };
 
 /** An account with a member who calls. */
@@ -361,7 +362,7 @@ describe('a member who is removed', () => {
     const other = await makeMember(account, 'auditor');
     await put({ events: [] });
     await calls(account, other).put({ events: [] });
-    expect(await readStored(member)).toEqual({ ...NOTHING, events: [] });
+    expect(await readStored(member)).toEqual({ ...STORED, events: [] });
     await account.must(204, 'DELETE', `/v1/members/${member.id}`);
     expect(await readStored(member)).toBeNull();
     expect(await readStored(other)).not.toBeNull();
@@ -382,7 +383,7 @@ it('a member who is suspended keeps the settings, and cannot change them', async
   const { account, member, put } = await makeCaller();
   await put({ events: [] });
   await account.must(200, 'PUT', `/v1/members/${member.id}`, { status: 'suspended' });
-  expect(await readStored(member)).toEqual({ ...NOTHING, events: [] });
+  expect(await readStored(member)).toEqual({ ...STORED, events: [] });
   expect(code(await put({ events: null }))).toEqual([401, 'unauthorized']);
 });
 
@@ -391,7 +392,7 @@ describe('the sender', () => {
     'chan_01m7x1m1tre75vaz5yvpbmvt6m',
     'chan_01m7x1m1tre75vaz5yvpbmvt6n',
   ] as const;
-  const settings = (fields: Partial<StoredSettings>): StoredSettings => ({ ...NOTHING, ...fields });
+  const settings = (fields: Partial<StoredSettings>): StoredSettings => ({ ...STORED, ...fields });
 
   it('finds that members want everything unless they chose', () => {
     const asked = { channelId: one, event: 'permission.requested' } as const;

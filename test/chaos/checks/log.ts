@@ -1,4 +1,5 @@
 import type { Findings } from '../findings.ts';
+import { ACTS } from '../load/connections.ts';
 import { markOfRequest } from '../load/permissions.ts';
 import type { Memory, Step } from '../memory.ts';
 import type { StoredAccount, StoredEntry } from '../stored.ts';
@@ -137,8 +138,9 @@ function checkDecisions(
  */
 function checkUses(findings: Findings, memory: Memory, account: StoredAccount): void {
   const counted = new Map<string, number>();
-  for (const { event, permission } of account.entries) {
-    if (event === 'use') counted.set(permission, (counted.get(permission) ?? 0) + 1);
+  for (const { event, permission, action } of account.entries) {
+    if (event === 'use' && !action.startsWith(ACTS))
+      counted.set(permission, (counted.get(permission) ?? 0) + 1);
   }
   const present = new Set(account.permissions.map(({ id }) => id));
   const old = new Set(
@@ -184,9 +186,11 @@ function isPast(memory: Memory, step: Step): boolean {
 }
 
 /**
- * The mark of the step that led to an entry; null for uses and for what the service did by itself.
+ * The mark of the step that led to an entry; null for uses, for requests of connections, and for
+ * what the service did by itself.
  */
-function markOf({ event, details }: StoredEntry): string | null {
+function markOf({ event, details, action }: StoredEntry): string | null {
+  if (event === 'request' && action.startsWith(ACTS)) return null;
   if (event === 'request') return markOfRequest(details);
   if (event === 'revoke') return String(details.decision_reason);
   if (details.decided_via === 'series') return null;

@@ -1,7 +1,10 @@
 import type { Findings } from '../findings.ts';
 import type { Stored } from '../stored.ts';
 
-const OF_AGENTS = ['agent_keys', 'permissions', 'audit_entries', 'agent_statistics', 'deliveries'];
+const OF_AGENTS = [
+  ...['agent_keys', 'permissions', 'audit_entries', 'agent_statistics', 'deliveries'],
+  ...['connection_calls', 'connection_reads'],
+];
 const OF_ACCOUNTS = [
   ...[
     'user_tokens',
@@ -13,7 +16,7 @@ const OF_ACCOUNTS = [
     'activity',
     'webhooks',
   ],
-  ...['webhook_feeds', 'file_outcomes'],
+  ...['webhook_feeds', 'file_outcomes', 'connections', 'connection_calls', 'connection_reads'],
 ];
 
 /**
@@ -37,7 +40,7 @@ export function checkRest(findings: Findings, stored: Stored): void {
   demandNone(
     'contents',
     'permissions',
-    `input_digest is not null and not exists (select 1 from permission_contents as stored
+    `input_digest is not null and connection_id is null and not exists (select 1 from permission_contents as stored
       where stored.account = permissions.account and stored.id = permissions.id and instr(resource, input ->> 'mark') > 0)`,
   );
   for (const table of OF_ACCOUNTS)

@@ -102,7 +102,8 @@ export async function decide(actor: Actor): Promise<void> {
   await Promise.all(events.map((event) => decideAs(actor, permission, event)));
 }
 
-async function decideAs(
+/** Approves or denies a request, and remembers what was answered. */
+export async function decideAs(
   { memory, random }: Actor,
   permission: KnownPermission,
   event: 'approve' | 'deny',

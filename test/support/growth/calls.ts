@@ -216,6 +216,10 @@ const ACCOUNT: Line[] = [
   })),
   line('GET /v1/me/passkeys', () => ({ path: '/v1/me/passkeys' })),
   line('GET /v1/me/notifications', () => ({ path: '/v1/me/notifications' })),
+  line('DELETE /v1/me/notifications/push/:id', () => ({
+    path: '/v1/me/notifications/push/push_01h455vb4pex5vsknk084sn02q',
+    status: 404,
+  })),
   line('PUT /v1/me/notifications', () => ({
     path: '/v1/me/notifications',
     body: { events: ['permission.requested'] },

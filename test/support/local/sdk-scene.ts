@@ -139,6 +139,7 @@ interface ConnectionFields {
   /** How the stand-in answers. */
   usual?: Reply;
   rules?: object[];
+  forward_headers?: string[];
   wait?: number;
   timeout?: number;
 }

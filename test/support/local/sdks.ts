@@ -71,7 +71,7 @@ export const OPENAI: Sdk = {
   basePath: '/v1',
   reads: { methods: ['GET'] },
   load: async (folder, settings) => {
-    const { openai }: { openai: OpenAI } = await loadFromGuide(folder, 'openai', settings);
+    const openai = await loadOpenai(folder, settings);
     return {
       act: (options) => openai.chat.completions.create(QUESTION, options),
       read: () => openai.models.retrieve('gpt-5'),
@@ -115,7 +115,7 @@ export const STRIPE: Sdk = {
   basePath: '/stripe',
   reads: { methods: ['GET'] },
   load: async (folder, settings) => {
-    const { stripe }: { stripe: Stripe } = await loadFromGuide(folder, 'stripe', settings);
+    const stripe = await loadStripe(folder, settings);
     return {
       act: ({ maxRetries, ...options } = {}) =>
         stripe.refunds.create(
@@ -160,7 +160,7 @@ export const OCTOKIT: Sdk = {
   basePath: '',
   reads: { methods: ['GET'] },
   load: async (folder, settings) => {
-    const { octokit }: { octokit: Octokit } = await loadFromGuide(folder, 'octokit', settings);
+    const octokit = await loadOctokit(folder, settings);
     octokit.log.error = () => undefined;
     const repository = { owner: 'acme', repo: 'shop' };
     return {
@@ -201,7 +201,7 @@ export const SLACK: Sdk = {
   basePath: '/api',
   reads: { paths: ['/*.list'] },
   load: async (folder, settings) => {
-    const { slack }: { slack: WebClient } = await loadFromGuide(folder, 'slack', settings);
+    const slack = await loadSlack(folder, settings);
     return {
       act: () => slack.chat.postMessage({ channel: 'C1', text: 'é & 1', blocks: [] }),
       read: () => slack.conversations.list({ limit: 5 }),
@@ -251,7 +251,7 @@ export function saveGuideModules(folder: string): void {
 let loads = 0;
 
 /** Loads what the guide's code for an SDK exports, with its settings in the environment. */
-export async function loadFromGuide(
+async function loadFromGuide(
   folder: string,
   name: keyof typeof MODULES,
   { baseUrl, key }: Settings,
@@ -259,5 +259,22 @@ export async function loadFromGuide(
   process.env[MODULES[name].variable] = baseUrl;
   process.env.COUNTERSIGN_API_KEY = key;
   loads += 1;
-  return await import(`${pathToFileURL(join(folder, `${name}.mjs`)).href}?load=${loads}`);
+  const path = pathToFileURL(join(folder, `${name}.mjs`));
+  return (await import(`${path.href}?load=${loads}`))[name];
+}
+
+export function loadOpenai(folder: string, settings: Settings): Promise<OpenAI> {
+  return loadFromGuide(folder, 'openai', settings);
+}
+
+export function loadStripe(folder: string, settings: Settings): Promise<Stripe> {
+  return loadFromGuide(folder, 'stripe', settings);
+}
+
+export function loadOctokit(folder: string, settings: Settings): Promise<Octokit> {
+  return loadFromGuide(folder, 'octokit', settings);
+}
+
+export function loadSlack(folder: string, settings: Settings): Promise<WebClient> {
+  return loadFromGuide(folder, 'slack', settings);
 }

@@ -206,8 +206,8 @@ export function endWord(permission: Permission): string | null {
   return isWithdrawn(permission) ? 'Withdrawn' : 'Expired';
 }
 
-/** The heading of a mail, and the first words of its subject. */
-function wordsOf({ event, isReminder, permission }: PermissionMessage): {
+/** What a message is about, in words: the heading of a mail, and the label of a shorter message. */
+export function wordsOf({ event, isReminder, permission }: PermissionMessage): {
   heading: string;
   label: string;
 } {

@@ -1,9 +1,10 @@
 import { toHex } from '../../../lib/bytes';
 import { timeOfId, withPrefix } from '../../../lib/typeid';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
-import { NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
-import { isAsking, isOfAccount } from '../channel';
+import { GONE, NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
+import { isOfAccount } from '../channel';
 import type { ChannelContext } from '../channel-context';
+import { divideByPerson, reasonNotToAsk } from '../due-messages';
 import { readAccountMessage, readDisabledWebhook, readMessage } from '../message';
 import {
   composeAccountMail,
@@ -15,12 +16,6 @@ import { composeDigest } from './compose-digest';
 import type { Mail, Recipient } from './mail';
 import { prepareMail } from './transport';
 import { safeRecipient } from './written';
-
-/**
- * Maximum number of single mails to one person that are due at the same time. More become one
- * digest.
- */
-const MAX_SINGLE_MAILS = 5;
 
 const NO_MEMBER =
   'Mails go to members only. Send the test with a credential of a member who has confirmed the ' +
@@ -41,7 +36,8 @@ export async function openEmailChannel(
   const { mail: transport, publicUrl } = config;
   return {
     delay: 0,
-    divide: divideByPerson,
+    gone: [GONE],
+    divide: (deliveries) => divideByPerson(deliveries, dropReason),
     prepare: async (deliveries) => {
       const reason = deliveries.map(dropReason).find((found) => found !== null);
       if (reason) return { kind: 'dropped', reason };
@@ -57,39 +53,15 @@ export async function openEmailChannel(
   };
 }
 
-/**
- * Divides due deliveries into mails: one for those of a digest, and one for each of the others, or
- * for all to a person who would get more than five. What is not sent any more is in no digest.
- */
-function divideByPerson(deliveries: readonly DueDelivery[]): DueDelivery[][] {
-  const isForDigest = (delivery: DueDelivery) =>
-    delivery.member !== null && delivery.aboutPermission !== null && dropReason(delivery) === null;
-  const groups = Map.groupBy(
-    deliveries.filter(isForDigest),
-    ({ member, digest }) => `${member} ${digest}`,
-  );
-  const digests = [...groups.values()].filter(
-    ([first, ...others]) => others.length >= (first?.digest === null ? MAX_SINGLE_MAILS : 1),
-  );
-  const inDigest = new Set(digests.flat());
-  return [
-    ...deliveries.filter((delivery) => !inDigest.has(delivery)).map((delivery) => [delivery]),
-    ...digests,
-  ];
-}
-
 /** Why a message is not sent any more; null if it is. */
 function dropReason(delivery: DueDelivery): string | null {
-  const { event, member, recipient, permissionState, eventPayload, payload } = delivery;
+  const { member, recipient, eventPayload, payload } = delivery;
   if (member === null) return NO_MEMBER;
   if (!recipient?.isActive) return 'The recipient is no longer an active member.';
   if (!recipient.email) return 'The recipient has no e-mail address.';
   if (!recipient.isProven) return 'The recipient has not confirmed the e-mail address.';
   if (eventPayload === null && payload === null) return NOT_KEPT;
-  if (!isAsking(event)) return null;
-  if (!permissionState?.isPending) return 'The request ended before the message was sent.';
-  if (permissionState.hasVoted) return 'The recipient voted before the message was sent.';
-  return null;
+  return reasonNotToAsk(delivery);
 }
 
 /**

@@ -87,8 +87,11 @@ function inHeader(line: string): string {
   return line.replaceAll('=?', '= ?');
 }
 
-/** Cuts a text before and after unseen characters become code points, which are longer. */
-function toOneLine(text: string, max: number): string {
+/**
+ * One line of at most `max` characters, with unseen characters as code points. Cuts the text before
+ * and after these take their place, which are longer.
+ */
+export function toOneLine(text: string, max: number): string {
   const line = showUnseen(shorten(text, 2 * max).normalize(), { hasLines: true })
     .replace(/\s+/g, ' ')
     .trim();

@@ -3,19 +3,24 @@ import { userAccess } from '../../../http/access';
 import type { UserContext } from '../../../http/context';
 import { noQuery } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
+import { type DeviceRow, selectDevices } from '../push/device';
 import { NotificationSettings, presentSettings, requirePerson, selectSettings } from './settings';
 
 /**
  * Returns the notification settings of the calling member.
  * @param rows the row of the member, or none
+ * @param devices the devices of the member
  * @throws Problem `person_required`
  */
 export async function getNotificationSettings(
   { principal }: UserContext,
-  { rows: [row] }: { rows: Parameters<typeof presentSettings>[0][] },
+  {
+    rows: [row],
+    devices,
+  }: { rows: Parameters<typeof presentSettings>[0][]; devices: readonly DeviceRow[] },
 ): Promise<NotificationSettings> {
   requirePerson(principal);
-  return presentSettings(row);
+  return presentSettings(row, devices);
 }
 
 export const getNotificationSettingsRoute = new Hono().get(
@@ -30,8 +35,11 @@ export const getNotificationSettingsRoute = new Hono().get(
   }),
   userAccess('account:read', async (_, reader, account, callerId) => ({
     settings: selectSettings(reader, account, callerId),
+    devices: selectDevices(reader, account, callerId),
   })),
   noQuery(),
-  async (c) =>
-    answer(c, await getNotificationSettings(c.var.context, { rows: c.var.loaded.settings ?? [] })),
+  async (c) => {
+    const { settings: rows = [], devices = [] } = c.var.loaded;
+    return answer(c, await getNotificationSettings(c.var.context, { rows, devices }));
+  },
 );

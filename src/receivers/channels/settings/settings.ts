@@ -1,8 +1,8 @@
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { idList } from '../../../db/columns';
 import type { Reader } from '../../../db/database';
-import { notificationSettings, webhooks } from '../../../db/schema';
+import { CHANNEL_KINDS, notificationSettings, webhooks } from '../../../db/schema';
 import { Problem } from '../../../errors';
 import type { MemberRef, UserPrincipal } from '../../../http/context';
 import { EXAMPLE, exampleId } from '../../../http/examples';
@@ -13,6 +13,7 @@ import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { formatTime } from '../../../lib/time';
 import type { Id } from '../../../lib/typeid';
 import { CHANNEL_EVENTS, ChannelEvent, MAX_CHANNELS } from '../channel';
+import { type DeviceRow, exampleDevices, PushDevice, presentDevice } from '../push/device';
 import { isTimeZone } from './quiet-hours';
 
 const MAX_TIME_ZONE_LENGTH = 64;
@@ -93,6 +94,7 @@ export const exampleSettings = {
   events: ['permission.requested', 'permission.escalated'],
   quiet_hours: { start: '22:00', end: '07:00', time_zone: 'Europe/Berlin' },
   delegate: { member_id: exampleId('member'), from: EXAMPLE.time, until: EXAMPLE.laterTime },
+  push: exampleDevices,
   updated_at: EXAMPLE.time,
 };
 
@@ -117,6 +119,10 @@ export const NotificationSettings = lazy(() =>
         })
         .nullable()
         .meta({ description: `${DELEGATE} You get them while that member is not active.` }),
+      push: z.array(PushDevice()).meta({
+        description:
+          'Your devices that are notified by Web Push, whatever `channels` says. You subscribe a device in the console.',
+      }),
       updated_at: timeField.nullable().meta({ description: 'Null if you never changed them.' }),
     })
     .meta({
@@ -129,7 +135,7 @@ export const NotificationSettings = lazy(() =>
 export type NotificationSettings = LazyOutput<typeof NotificationSettings>;
 
 /** The settings as the database stores them: every field is there. */
-export type StoredSettings = Omit<NotificationSettings, 'updated_at'>;
+export type StoredSettings = Omit<NotificationSettings, 'push' | 'updated_at'>;
 
 /** The settings of a member who has chosen nothing. */
 export const DEFAULT_SETTINGS: StoredSettings = {
@@ -146,6 +152,7 @@ export function storedSettings(row: { settings: JsonObject } | undefined): Store
 
 export function presentSettings(
   row: { settings: JsonObject; updatedAt: number } | undefined,
+  devices: readonly DeviceRow[],
 ): NotificationSettings {
   const { channels, events, quiet_hours, delegate } = storedSettings(row) ?? DEFAULT_SETTINGS;
   return {
@@ -153,6 +160,7 @@ export function presentSettings(
     events,
     quiet_hours,
     delegate,
+    push: devices.map(presentDevice),
     updated_at: row ? formatTime(row.updatedAt) : null,
   };
 }
@@ -165,8 +173,13 @@ export function wants(
   settings: StoredSettings | null,
   { channelId, event }: { channelId: Id<'chan'>; event: ChannelEvent },
 ): boolean {
-  const { channels, events } = settings ?? DEFAULT_SETTINGS;
-  return (channels?.includes(channelId) ?? true) && (events?.includes(event) ?? true);
+  const { channels } = settings ?? DEFAULT_SETTINGS;
+  return (channels?.includes(channelId) ?? true) && wantsEvent(settings, event);
+}
+
+/** Whether a member wants to be notified of an event at all. */
+export function wantsEvent(settings: StoredSettings | null, event: ChannelEvent): boolean {
+  return settings?.events?.includes(event) ?? true;
 }
 
 /**
@@ -193,7 +206,7 @@ export function selectSettings(
     .where(and(eq(notificationSettings.account, account), eq(notificationSettings.member, member)));
 }
 
-/** Selects those of some channels that the account has. A webhook is no channel. */
+/** Selects those of some channels that the account has. A webhook or a device is no channel. */
 export function selectChannels(reader: Reader, account: SQL<number>, ids: Id<'chan'>[]) {
   // As one parameter, because D1 allows at most 100 per statement.
   const wanted = idList(ids);
@@ -203,7 +216,7 @@ export function selectChannels(reader: Reader, account: SQL<number>, ids: Id<'ch
     .where(
       and(
         eq(webhooks.account, account),
-        ne(webhooks.kind, 'webhook'),
+        inArray(webhooks.kind, CHANNEL_KINDS),
         sql`${webhooks.id} in ${wanted}`,
       ),
     );

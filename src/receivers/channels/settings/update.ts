@@ -13,6 +13,7 @@ import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { formatTimeOrNull } from '../../../lib/time';
 import { type Id, parseId, withPrefix } from '../../../lib/typeid';
 import { MAX_CHANNELS } from '../channel';
+import { type DeviceRow, selectDevices } from '../push/device';
 import {
   DEFAULT_SETTINGS,
   exampleSettings,
@@ -38,12 +39,17 @@ type Fields = LazyOutput<typeof NotificationSettingsUpdate>;
  * different fields all take effect: the statement replaces only the given fields of the stored
  * settings.
  * @param found those of the channels in `channels` that the account has
+ * @param devices the devices of the member
  * @throws Problem `person_required`; `invalid_request` for a channel that the account does not
  *   have, or a delegate who is not another active member
  */
 export async function updateNotificationSettings(
   context: UserContext,
-  { found, ...fields }: { found: { id: Id<'webhook'> }[] } & Fields,
+  {
+    found,
+    devices,
+    ...fields
+  }: { found: { id: Id<'webhook'> }[]; devices: readonly DeviceRow[] } & Fields,
 ): Promise<NotificationSettings> {
   const { principal, ledger, runtime } = context;
   const member = requirePerson(principal);
@@ -80,7 +86,7 @@ export async function updateNotificationSettings(
     ],
     answer: null,
   });
-  return presentSettings(row);
+  return presentSettings(row, devices);
 }
 
 /** The given fields as the database stores them. */
@@ -128,15 +134,21 @@ function delegateGuard(account: number, member: Id<'member'>, delegate: Id<'memb
 }
 
 /**
- * Preloads the channels in the body, as far as the account has them. The body is not
- * validated yet: for an invalid one fewer channels are found, or none.
+ * Preloads the devices of the caller, and the channels in the body as far as the account has them.
+ * The body is not validated yet: for an invalid one fewer channels are found, or none.
  */
-const preloadChannels = (async (c, reader, account) => {
+const preloadChannels = (async (c, reader, account, callerId) => {
   const { channels: listed } = (await readObject(c, readJson)) ?? {};
   const named = Array.isArray(listed) ? listed.slice(0, MAX_CHANNELS) : [];
   const ids = named.flatMap((id) => (typeof id === 'string' ? (parseId('chan', id) ?? []) : []));
-  return { channels: ids.length > 0 ? selectChannels(reader, account, ids) : null };
-}) satisfies Preload<{ channels: ReturnType<typeof selectChannels> | null }>;
+  return {
+    channels: ids.length > 0 ? selectChannels(reader, account, ids) : null,
+    devices: selectDevices(reader, account, callerId),
+  };
+}) satisfies Preload<{
+  channels: ReturnType<typeof selectChannels> | null;
+  devices: ReturnType<typeof selectDevices>;
+}>;
 
 export const updateNotificationSettingsRoute = new Hono().put(
   '/v1/me/notifications',
@@ -152,7 +164,8 @@ export const updateNotificationSettingsRoute = new Hono().put(
   noQuery(),
   body(NotificationSettingsUpdate),
   async (c) => {
-    const input = { found: c.var.loaded.channels ?? [], ...c.req.valid('json') };
+    const { channels: found = [], devices = [] } = c.var.loaded;
+    const input = { found, devices, ...c.req.valid('json') };
     return answer(c, await updateNotificationSettings(c.var.context, input));
   },
 );

@@ -1,7 +1,7 @@
 import { withPrefix } from '../../../lib/typeid';
 import { isWithdrawn } from '../../../permissions/permission';
 import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
-import { NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
+import { GONE, NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
 import { isAsking, isEnd, isOfAccount } from '../channel';
 import type { ChannelContext } from '../channel-context';
 import { readAccountMessage, readDisabledWebhook, readMessage, readPermission } from '../message';
@@ -35,6 +35,7 @@ export async function openSlackChannel(
   const account = { shard, number: webhook.account };
   return {
     delay: 0,
+    gone: [GONE],
     divide: (deliveries) =>
       divideByChannel(deliveries, (delivery) => isPost(decideCalls(webhook, delivery, named))),
     prepare: async (deliveries) => {

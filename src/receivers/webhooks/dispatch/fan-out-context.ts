@@ -29,9 +29,14 @@ export interface FanOutContext extends DispatchContext {
 
 export type TargetWebhook = PendingEvents['activeWebhooks'][number];
 
+/** A webhook, channel or device for which a worker is enqueued. */
+export type DeliveryTarget = Pick<TargetWebhook, 'number' | 'isSlow'>;
+
 /** Events of which the active channels of an account may notify people. */
 export interface NotifiableEvents {
   channels: readonly TargetWebhook[];
+  /** Whether members of the account have devices. */
+  hasDevices: boolean;
   events: readonly PermissionEvent[];
   /** Webhooks that the service disabled. */
   disabledWebhooks: readonly WebhookRow[];
@@ -64,6 +69,8 @@ export interface PlannedNotifications {
   })[];
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
   reminders: ReadonlyMap<Id<'perm'>, number>;
+  /** Devices of members, some of which have messages. */
+  devices: readonly DeliveryTarget[];
 }
 
 /** An event of a permission that gets its deliveries. */

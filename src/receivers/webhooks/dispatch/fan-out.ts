@@ -4,7 +4,13 @@ import type { Id } from '../../../lib/typeid';
 import { enqueueWebhook, enqueueWebhooks } from '../../../outbox/enqueue';
 import { writePayload } from '../payload';
 import { presentWebhook } from '../webhook';
-import type { FanOutContext, PermissionEvent, TargetWebhook } from './fan-out-context';
+import type {
+  DeliveryTarget,
+  FanOutContext,
+  PermissionEvent,
+  PlannedNotifications,
+  TargetWebhook,
+} from './fan-out-context';
 import { findPendingEvents, type PendingEvents } from './pending-events';
 import { findPermissionEvents } from './permission-events';
 import { type DeliveryDraft, type SliceDraft, writeDeliveries } from './write-deliveries';
@@ -28,7 +34,7 @@ export async function fanOut(context: FanOutContext, account: number): Promise<n
   const { shard, config } = context;
   const first = await fanOutSlice(context, account);
   const own = first.targets.find(({ isSlow }) => !isSlow)?.number ?? null;
-  const enqueue = (targets: Iterable<TargetWebhook>) =>
+  const enqueue = (targets: Iterable<DeliveryTarget>) =>
     enqueueWebhooks(
       config.webhooks,
       [...targets]
@@ -37,7 +43,7 @@ export async function fanOut(context: FanOutContext, account: number): Promise<n
     );
   // The webhooks of the first slice get their messages at once, the others after the last slice.
   await enqueue(first.targets);
-  const later = new Map<number, TargetWebhook>();
+  const later = new Map<number, DeliveryTarget>();
   let { hasMore } = first;
   for (let slice = 2; hasMore && slice <= MAX_SLICES; slice++) {
     const next = await fanOutSlice(context, account);
@@ -53,17 +59,22 @@ export async function fanOut(context: FanOutContext, account: number): Promise<n
  * Creates a slice of the deliveries. It advances the account's feed (`outbox/feed.ts`) in the same
  * transaction by compare-and-set: two workers never create the same deliveries, and a crash loses
  * none.
- * @returns the webhooks that have new deliveries, and whether there are more events
+ * @returns the webhooks, channels and devices that have new deliveries, and whether there are more events
  */
 async function fanOutSlice(
   context: FanOutContext,
   account: number,
-): Promise<{ targets: TargetWebhook[]; hasMore: boolean }> {
+): Promise<{ targets: DeliveryTarget[]; hasMore: boolean }> {
   const pending = await findPendingEvents(context.reader, account);
   if (!pending) return { targets: [], hasMore: false };
   const { events, entries, waiting } = await findPermissionEvents(context, account, pending);
   const ofFiles = await draftFromFiles(context, pending);
-  const ofPermissions = await draftFromPermissions(context, account, pending, events);
+  const { devices, ...ofPermissions } = await draftFromPermissions(
+    context,
+    account,
+    pending,
+    events,
+  );
   const draft: SliceDraft = {
     ...ofPermissions,
     waiting,
@@ -77,7 +88,8 @@ async function fanOutSlice(
   };
   const hasMore = await writeDeliveries(context, account, pending, draft);
   const numbers = new Set(draft.deliveries.map(({ webhook }) => webhook));
-  return { targets: pending.activeWebhooks.filter(({ number }) => numbers.has(number)), hasMore };
+  const targets = [...pending.activeWebhooks, ...devices];
+  return { targets: targets.filter(({ number }) => numbers.has(number)), hasMore };
 }
 
 /** Drafts the deliveries of entries, but for those whose agent has been deleted. */
@@ -148,9 +160,9 @@ async function draftFromFiles(
 async function draftFromPermissions(
   context: FanOutContext,
   account: number,
-  { activeWebhooks, disabledWebhooks, accountEvents, accountId }: PendingEvents,
+  { activeWebhooks, hasDevices, disabledWebhooks, accountEvents, accountId }: PendingEvents,
   events: readonly PermissionEvent[],
-): Promise<Omit<SliceDraft, 'position' | 'waiting'>> {
+): Promise<Omit<SliceDraft, 'position' | 'waiting'> & Pick<PlannedNotifications, 'devices'>> {
   const drafts: DeliveryDraft[] = [];
   for (const source of events) {
     const { event, reminder, permission } = source;
@@ -164,9 +176,9 @@ async function draftFromPermissions(
       drafts.push({ webhook: number, event, about: 'permission', source });
   }
   const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
-  const notifiable = { channels, events, disabledWebhooks, accountEvents };
+  const notifiable = { channels, hasDevices, events, disabledWebhooks, accountEvents };
   const plan = await context.planNotifications(context, account, notifiable);
-  const { messages, held, disabledNotices, accountNotices, reminders } = plan;
+  const { messages, held, disabledNotices, accountNotices, reminders, devices } = plan;
   for (const { channel, source, byName, ...recipient } of accountNotices) {
     const { id, event, at } = source;
     const data = { ...accountEventData(accountId, source), by_name: byName };
@@ -201,5 +213,5 @@ async function draftFromPermissions(
     const { event, permission } = source;
     if (event === 'permission.requested' && reminders.has(permission.row.id)) kept.add(source);
   }
-  return { deliveries: drafts, events: [...kept], held, reminders };
+  return { deliveries: drafts, events: [...kept], held, reminders, devices };
 }

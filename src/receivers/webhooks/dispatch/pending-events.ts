@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import { aliased } from '../../../db/columns';
 import type { Reader } from '../../../db/database';
 import {
@@ -32,6 +32,16 @@ const MAX_ACCOUNT_EVENTS = 10;
  */
 export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
 
+/** Whether members of an account have active devices, as SQL. */
+function hasDevices(account: number) {
+  return sql`exists (
+    select 1 from ${webhooks} where ${webhooks.account} = ${account}
+      and ${webhooks.member} is not null and ${webhooks.isActive}
+  )`
+    .mapWith(Boolean)
+    .as('has_devices');
+}
+
 /**
  * Finds the next pending events of an account; null if the account has no active webhook or
  * channel.
@@ -56,6 +66,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
           position: webhookFeeds.position,
           accountEvents: webhookFeeds.accountEvents,
           accountId: accounts.id,
+          hasDevices: hasDevices(account),
         })
         .from(webhookFeeds)
         .innerJoin(accounts, eq(accounts.number, webhookFeeds.account))
@@ -72,7 +83,14 @@ export async function findPendingEvents(reader: Reader, account: number) {
           id: webhooks.id,
         })
         .from(webhooks)
-        .where(and(eq(webhooks.account, account), eq(webhooks.isActive, true))),
+        .where(
+          and(
+            eq(webhooks.account, account),
+            eq(webhooks.isActive, true),
+            // Devices are many, and few are notified of an event: the plan reads those.
+            isNull(webhooks.member),
+          ),
+        ),
       reader
         .select({
           pos: auditEntries.pos,

@@ -1,4 +1,4 @@
-import { END_EVENTS, type PermissionEventType } from '../../../db/schema';
+import { END_EVENTS, PERMISSION_EVENTS, type PermissionEventType } from '../../../db/schema';
 import { writePayload } from '../payload';
 import {
   askedPeople,
@@ -23,10 +23,11 @@ const MAX_DELIVERIES = 1_000;
 
 /**
  * How many events of permissions a slice looks at: D1 takes 2 MB in one parameter, and the payloads
- * are one. Fewer where each event may have a message for every member, by every channel for e-mail.
+ * are one. Fewer where each event may have a message for every member, by every channel for e-mail
+ * and on devices.
  */
 const MAX_EVENTS = 20;
-const MAX_EVENTS_WITH_EMAIL = 5;
+const MAX_EVENTS_FOR_MEMBERS = 5;
 
 /** A slice's share of the pending events. */
 interface Slice {
@@ -47,11 +48,12 @@ export async function findPermissionEvents(
   account: number,
   pending: PendingEvents,
 ): Promise<Slice> {
-  const { activeWebhooks, accountId } = pending;
+  const { activeWebhooks, accountId, hasDevices } = pending;
   const emailChannels = activeWebhooks.filter(({ kind }) => kind === 'email').length;
-  const perChannel = Math.ceil(MAX_EVENTS_WITH_EMAIL / emailChannels);
-  const limit = emailChannels > 0 ? perChannel : MAX_EVENTS;
+  const perMember = emailChannels + (hasDevices ? 1 : 0);
+  const limit = perMember > 0 ? Math.ceil(MAX_EVENTS_FOR_MEMBERS / perMember) : MAX_EVENTS;
   const wanted = new Set<string>(activeWebhooks.flatMap(wantedEvents));
+  if (hasDevices) for (const event of PERMISSION_EVENTS) wanted.add(event);
   const waiting = pending.waitingEvents.slice(0, limit);
   const entries = takeEntries(pending, wanted, limit);
   const candidates = [

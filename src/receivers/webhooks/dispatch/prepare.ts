@@ -1,3 +1,4 @@
+import type { Config, Runtime } from '../../../env';
 import type { JsonObject } from '../../../lib/json';
 import { logFailure } from '../../../lib/log';
 import { findTargetFault, isLoopback } from '../../../lib/target';
@@ -7,13 +8,16 @@ import type { ClaimedWebhook, DispatchContext, DueDelivery } from './claim';
 import { findNameFault } from './name-lookup';
 
 const USER_AGENT = 'Countersign-Webhooks/1.0';
+/** The status of a receiver that is gone (RFC 9110 section 15.5.11). */
+export const GONE = 410;
+
 export const NOT_KEPT = 'The audit entry or the permission is no longer kept.';
 
 /** A request that sends a message. */
 export interface RequestAttempt {
   url: string;
   headers: Record<string, string>;
-  body: string;
+  body: string | Uint8Array<ArrayBuffer>;
   /**
    * Decides from an answer whether the attempt failed, and why. Without it, the status decides:
    * `error` says so, and is null for a success.
@@ -50,6 +54,8 @@ export interface Target {
   delay: number;
   /** Divides due deliveries into those of one message each. */
   divide: (deliveries: readonly DueDelivery[]) => DueDelivery[][];
+  /** The statuses of an answer that mean that the receiver is gone: it gets nothing more. */
+  gone: readonly number[];
   /** Prepares the attempt that sends one message. */
   prepare: (deliveries: readonly DueDelivery[]) => Promise<PreparedAttempt>;
 }
@@ -81,6 +87,7 @@ async function openWebhook(
     : 'The secret of the webhook can no longer be read. Rotate it.';
   return {
     delay: runtime.now() - now,
+    gone: [GONE],
     divide: (deliveries) => deliveries.map((delivery) => [delivery]),
     prepare: async (deliveries) => {
       const [delivery] = deliveries;
@@ -126,9 +133,9 @@ function readPayload(
   }
 }
 
-/** Why nothing may be sent to a URL; null if something may. */
-async function findUrlFault(
-  { runtime, config }: Pick<DispatchContext, 'runtime' | 'config'>,
+/** Why nothing may be sent to a URL, judged by the addresses of its host too; null if it may. */
+export async function findUrlFault(
+  { runtime, config }: { runtime: Runtime; config: Pick<Config, 'webhooks'> },
   url: string,
 ): Promise<string | null> {
   const { allowInsecure, looksUpNames } = config.webhooks;

@@ -5,6 +5,7 @@ import { DELIVERY_STATUSES, deliveries, RECEIVER_KINDS, webhooks } from '../../.
 import type { InternalWriter } from '../../../ledger/ledger';
 import { toHex } from '../../../lib/bytes';
 import { idBytes } from '../../../lib/typeid';
+import { endDevices } from '../../../outbox/end-devices';
 import { closeFeed, markFeed } from '../../../outbox/feed';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
 import {
@@ -62,13 +63,15 @@ interface Remaining {
 
 /**
  * Records the last batch of attempts on the deliveries that were read together, and the webhook's
- * health. Disables the webhook if the batch gives a reason to.
+ * health. Disables the webhook if the batch gives a reason to; a device is ended instead, because
+ * only its browser can make a new subscription.
  *
  * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if
  * the webhook was disabled meanwhile: the next worker then cancels its deliveries.
  * @param isOver whether this worker has to stop
  * @param limit how many further deliveries to read
- * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
+ * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile, or if it
+ *   was a device that is ended now
  */
 export async function recordLastBatch(
   { reader, ledger, runtime }: DispatchContext,
@@ -80,6 +83,10 @@ export async function recordLastBatch(
   const now = runtime.now();
   const { number, account, lease } = claimed.webhook;
   const isDisabled = disabledReason !== null;
+  if (isDisabled && claimed.webhook.kind === 'push') {
+    await ledger.write({ changes: (write) => endDevices(write, account, isClaimed(claimed)) });
+    return null;
+  }
   const hasFirstAttempt = sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(number)})`;
   const nextRetry = sql`(select min(${deliveries.dueAt}) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
   const nextDue = sql`iif(${webhooks.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;

@@ -30,8 +30,6 @@ const JITTER = 0.2;
  */
 const DISABLE_AFTER = 5 * DAY;
 
-const GONE = 410;
-
 /** The new state of a delivery after an attempt, or after it failed without one. */
 export interface DeliveryUpdate {
   id: Id<'dlv'>;
@@ -63,12 +61,13 @@ export function drawJitter(runtime: Pick<Runtime, 'random'>): number {
  * Decides the new state of a delivery: succeeded, pending until the next retry or until its
  * recipient may get more, or failed.
  * @param jitter as {@link drawJitter} drew it
+ * @param gone the statuses that mean that the receiver is gone
  */
 export function updateDelivery(
   runtime: Pick<Runtime, 'now'>,
   delivery: DueDelivery,
   attempt: CompletedAttempt,
-  jitter: number,
+  { jitter, gone }: { jitter: number; gone: readonly number[] },
 ): DeliveryUpdate {
   const { id, failures, postponements, digest } = delivery;
   const now = runtime.now();
@@ -99,7 +98,8 @@ export function updateDelivery(
     ...common,
     failures: [...(failures ?? []), { at, statusCode, error, duration }],
   };
-  const delay = retryDelay(attempts - (postponements ?? 0), outcome, jitter);
+  const isGone = statusCode !== null && gone.includes(statusCode);
+  const delay = isGone ? null : retryDelay(attempts - (postponements ?? 0), outcome, jitter);
   if (delay === null) return { ...failed, status: 'failed', dueAt: null, completedAt: now };
   return { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
 }
@@ -131,13 +131,9 @@ function postpone(
 }
 
 /** How long to wait after a failed attempt, in milliseconds; null if it was the last one. */
-function retryDelay(
-  attempts: number,
-  { statusCode, retryAfter }: Outcome,
-  jitter: number,
-): number | null {
+function retryDelay(attempts: number, { retryAfter }: Outcome, jitter: number): number | null {
   const step = RETRY_DELAYS[attempts - 1];
-  if (statusCode === GONE || step === undefined) return null;
+  if (step === undefined) return null;
   const delay = Math.round(step * jitter);
   // A receiver may ask for a longer wait, but not for one beyond the next step.
   return Math.max(delay, Math.min(retryAfter ?? 0, RETRY_DELAYS[attempts] ?? step));
@@ -150,8 +146,10 @@ function retryDelay(
 export function findDisabledReason(
   { at, statusCode, error }: Outcome,
   failingSince: number | null,
+  gone: readonly number[],
 ): string | null {
-  if (statusCode === GONE) return 'The receiver answered 410: it is gone.';
+  if (statusCode !== null && gone.includes(statusCode))
+    return `The receiver answered ${statusCode}: it is gone.`;
   if (error === null || failingSince === null || at - failingSince < DISABLE_AFTER) return null;
   return `Every attempt has failed since ${formatTime(failingSince)}.`;
 }

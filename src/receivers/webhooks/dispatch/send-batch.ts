@@ -46,6 +46,7 @@ export async function sendBatch(
   messages: readonly DueDelivery[][],
   deadline: number,
 ): Promise<CompletedBatch> {
+  const { gone } = target;
   const waiting = messages.values();
   const batch: CompletedBatch = { updates: [], isSlow, failingSince, disabledReason: null };
   let hasTrouble = target.delay > SLOW;
@@ -61,13 +62,13 @@ export async function sendBatch(
       const attempt = await sendAttempt(runtime, await target.prepare(message));
       const jitter = drawJitter(runtime);
       for (const delivery of message)
-        batch.updates.push(updateDelivery(runtime, delivery, attempt, jitter));
+        batch.updates.push(updateDelivery(runtime, delivery, attempt, { jitter, gone }));
       if (attempt.kind !== 'made') continue;
       const { outcome } = attempt;
       isJudged = true;
       hasTrouble ||= outcome.error !== null || outcome.duration > SLOW;
       batch.failingSince = outcome.error === null ? null : (batch.failingSince ?? outcome.at);
-      batch.disabledReason ??= findDisabledReason(outcome, batch.failingSince);
+      batch.disabledReason ??= findDisabledReason(outcome, batch.failingSince, gone);
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, sendNext));

@@ -2,7 +2,6 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { JOB_SIZES, type JobSizes } from '../../src/files/job';
 import { TestBucket } from '../support/bucket';
-import { depth } from '../support/depth';
 import {
   download,
   fillLog,
@@ -90,51 +89,42 @@ describe.each<[string, Json, number, number, JobSizes, stride: number]>([
     24,
   ],
 ])('an export (%s)', (_, fields, entries, size, sizes, stride) => {
-  it.runIf(depth.isDeep)(
-    'is the same file for every slice, part and batch size',
-    FAULTS_TIMEOUT,
-    async () => {
-      const scene = await makeScene(entries, size);
-      const reference = await makeReference(scene, fields);
-      const variants: JobSizes[] = [
-        sizes,
-        { ...sizes, slices: 1, sliceRows: 1, batchRows: Math.ceil(entries / 10) },
-        { ...JOB_SIZES, part: 20 * KIB, batchRows: entries / 2 },
-        { ...sizes, batchRows: Math.ceil(entries / 9), slices: 100 },
-      ];
-      for (const variant of depth.cases(variants, 4)) {
-        const id = await startExport(scene.account, fields);
-        await scene.world.work(variant);
-        expect((await readExport(scene.account, id)).sha256).toBe(reference);
-      }
-    },
-  );
+  it('is the same file for every slice, part and batch size', FAULTS_TIMEOUT, async () => {
+    const scene = await makeScene(entries, size);
+    const reference = await makeReference(scene, fields);
+    const variants: JobSizes[] = [
+      sizes,
+      { ...sizes, slices: 1, sliceRows: 1, batchRows: Math.ceil(entries / 10) },
+      { ...JOB_SIZES, part: 20 * KIB, batchRows: entries / 2 },
+      { ...sizes, batchRows: Math.ceil(entries / 9), slices: 100 },
+    ];
+    for (const variant of variants) {
+      const id = await startExport(scene.account, fields);
+      await scene.world.work(variant);
+      expect((await readExport(scene.account, id)).sha256).toBe(reference);
+    }
+  });
 
-  // A shallow run makes the large export fail in one of the four ways, the small ones in two.
-  it.each(depth.cases(MODES, entries > 1_000 ? 4 : 3))(
-    'is the same file after any call fails (%s)',
-    FAULTS_TIMEOUT,
-    async (mode) => {
-      const scene = await makeScene(entries, size);
-      const { outage, account, world, bucket } = scene;
-      const reference = await makeReference(scene, fields);
-      await bucket.binding.delete(bucket.fileKeys);
-      const calls = await countCalls(scene, fields, sizes);
-      expect(calls).toBeGreaterThan(8);
-      for (const call of failingCalls(calls, stride, MODES.indexOf(mode))) {
-        const id = await startExport(account, fields);
-        const message = world.queue.take();
-        outage.arm({ call, mode });
-        await deliver(message, world.env, world.runtime, sizes);
-        await world.work(sizes);
-        outage.arm(null);
-        const shown = await finishFile(world, () => readExport(account, id), sizes);
-        expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
-        await world.sweep();
-        await expectOneObject(scene, id);
-      }
-    },
-  );
+  it.each(MODES)('is the same file after any call fails (%s)', FAULTS_TIMEOUT, async (mode) => {
+    const scene = await makeScene(entries, size);
+    const { outage, account, world, bucket } = scene;
+    const reference = await makeReference(scene, fields);
+    await bucket.binding.delete(bucket.fileKeys);
+    const calls = await countCalls(scene, fields, sizes);
+    expect(calls).toBeGreaterThan(8);
+    for (const call of failingCalls(calls, stride, MODES.indexOf(mode))) {
+      const id = await startExport(account, fields);
+      const message = world.queue.take();
+      outage.arm({ call, mode });
+      await deliver(message, world.env, world.runtime, sizes);
+      await world.work(sizes);
+      outage.arm(null);
+      const shown = await finishFile(world, () => readExport(account, id), sizes);
+      expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
+      await world.sweep();
+      await expectOneObject(scene, id);
+    }
+  });
 });
 
 async function countCalls(scene: Scene, fields: Json, sizes = SMALL): Promise<number> {

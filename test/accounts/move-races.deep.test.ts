@@ -7,7 +7,6 @@ import { Cost, Database } from '../../src/db/database';
 import { PERMISSION_EVENTS } from '../../src/db/schema';
 import { eraseAccounts } from '../../src/erasure/erase-accounts';
 import { openErasure } from '../support/agent-erasure';
-import { depth } from '../support/depth';
 import { FaultyDatabase } from '../support/faults';
 import {
   dumpAccount,
@@ -177,34 +176,31 @@ it('idempotency keys survive a canceled move that is ordered again', async () =>
   expect([again.headers.get('Idempotent-Replayed'), again.body.id]).toEqual(['true', made.id]);
 });
 
-it.runIf(depth.isDeep)(
-  'an account with an empty log moves there and back while another account is erased',
-  async () => {
-    const world = new World({ DB_01: env.DB_01 });
-    const account = await world.account();
-    // A deleted account with a long history is being erased on the old shard.
-    await env.DB.prepare(`insert into activity
+it('an account with an empty log moves there and back while another account is erased', async () => {
+  const world = new World({ DB_01: env.DB_01 });
+  const account = await world.account();
+  // A deleted account with a long history is being erased on the old shard.
+  await env.DB.prepare(`insert into activity
     with recursive n(v) as (select 1 union all select v + 1 from n where v < 60000)
     select 999999, randomblob(16), null, 0, '', '[]', '', '', 0 from n`).run();
-    await env.DB.prepare(
-      'insert into erasures (kind, account, number) values (1, 999999, 999999)',
-    ).run();
-    await orderMove(world, account.id, '01');
-    for (let n = 0; n < 5 && (await isMoving()); n++) {
-      world.advance(60_000);
-      await world.sweep();
-    }
-    expect(await isMoving()).toBe(false);
-    await orderMove(world, account.id, '00', env.DB_01);
-    const statuses: number[] = [];
-    for (let n = 0; n < 9; n++) {
-      world.advance(60_000);
-      await world.sweep();
-      statuses.push((await account.call('POST', '/v1/agents', { name: `n${n}` })).status);
-    }
-    expect(statuses).toEqual(Array(9).fill(201));
-  },
-);
+  await env.DB.prepare(
+    'insert into erasures (kind, account, number) values (1, 999999, 999999)',
+  ).run();
+  await orderMove(world, account.id, '01');
+  for (let n = 0; n < 5 && (await isMoving()); n++) {
+    world.advance(60_000);
+    await world.sweep();
+  }
+  expect(await isMoving()).toBe(false);
+  await orderMove(world, account.id, '00', env.DB_01);
+  const statuses: number[] = [];
+  for (let n = 0; n < 9; n++) {
+    world.advance(60_000);
+    await world.sweep();
+    statuses.push((await account.call('POST', '/v1/agents', { name: `n${n}` })).status);
+  }
+  expect(statuses).toEqual(Array(9).fill(201));
+});
 
 it('a clock of the operator that is two hours fast loses nothing', async () => {
   const { world, account, agent } = await makeAgent();

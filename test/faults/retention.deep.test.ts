@@ -2,7 +2,6 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openErasure } from '../support/agent-erasure';
 import { agentNumbers, fillWithDenials } from '../support/bulk-log';
-import { depth } from '../support/depth';
 import { checkErasure } from '../support/erasure';
 import { FAULTS_TIMEOUT, MODES, strideOf } from '../support/failing-calls';
 import { Outage, type OutageMode } from '../support/outage';
@@ -100,7 +99,7 @@ async function erasedSequences(): Promise<number> {
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
 
-describe.each(depth.cases(MODES, 3))('after any call fails (%s)', FAULTS_TIMEOUT, (mode) => {
+describe.each(MODES)('after any call fails (%s)', FAULTS_TIMEOUT, (mode) => {
   it('retention resumes and erases each entry once', async () => {
     await failEachCall(
       mode,

@@ -4,7 +4,6 @@ import { Mover } from '../../src/accounts/move/mover';
 import { Cost, Database } from '../../src/db/database';
 import { eraseWebhookDeliveries } from '../../src/erasure/erase-webhooks';
 import { openErasure } from '../support/agent-erasure';
-import { depth } from '../support/depth';
 import { FAULTS_TIMEOUT, failingCalls, MODES } from '../support/failing-calls';
 import { type Life, makeLife, repeated } from '../support/life';
 import { dumpAccount, eraseRest, findRemains, isMoving, orderMove } from '../support/moves';
@@ -200,7 +199,7 @@ it('an account moves once when two movers run concurrently', async () => {
   expect(await moveWith(null, true)).toBeGreaterThan(total);
 });
 
-it.for(depth.cases(MODES, 3))(
+it.for(MODES)(
   'a move resumes after any call fails (%s)',
   FAULTS_TIMEOUT,
   async (mode, { annotate }) => {
@@ -208,7 +207,7 @@ it.for(depth.cases(MODES, 3))(
   },
 );
 
-it.for(depth.cases(MODES, 3))(
+it.for(MODES)(
   'an abandoned move is cleaned up even if any call fails (%s)',
   FAULTS_TIMEOUT,
   async (mode, { annotate }) => {

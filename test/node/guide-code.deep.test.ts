@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
 import { ROOT } from '../../src/tools/project';
-import { depth } from '../support/depth';
 
 const GUIDES = join(ROOT, 'src/docs/guides');
 const CLIENT = join(ROOT, 'src/packages/client');
@@ -86,7 +85,7 @@ it('every code block of every guide passes the compiler in its strict mode', () 
   expect(compile(files, OPTIONS)).toEqual([]);
 });
 
-it.runIf(depth.isDeep)('the example of the guide ai-sdk passes with version 6, too', () => {
+it('the example of the guide ai-sdk passes with version 6, too', () => {
   const examples = [...codeBlocks()].filter(([path]) => path.includes('ai-sdk.md'));
   const files = new Map([...examples, [join(GUIDES, 'not-installed.d.ts'), NOT_INSTALLED]]);
   const paths = { ...OPTIONS.paths, ai: [join(ROOT, 'node_modules/ai-6')] };

@@ -1,0 +1,59 @@
+import type { Child } from 'hono/jsx';
+import { Written } from '../parts/inline';
+import { pluralOf } from '../parts/words';
+import type { Deed, Told } from '../session/told';
+
+/** What each deed is called. The page of a request says more about its own. */
+const WORDS: Record<Deed, (count: number) => string> = {
+  voted: () => 'Your decision was taken.',
+  approved: () => 'Approved.',
+  revoked: () => 'The token was revoked.',
+  denied: (count) => `${count} ${pluralOf(count, 'request')} denied.`,
+  skipped: () => 'Set aside until tomorrow: it comes last.',
+  saved: () => 'Saved.',
+  created: () => 'Created.',
+  deleted: () => 'Deleted.',
+  ended: () => 'Ended.',
+  resumed: () => 'The agents can act again.',
+  sent: () => 'It is being sent.',
+};
+
+/** What was done to a request of which the page of another one says it. */
+const OF_REQUEST: Partial<Record<Deed, string>> = {
+  voted: 'Your approval was taken, and more are needed',
+  approved: 'Approved',
+  denied: 'Denied',
+  skipped: 'Set aside until tomorrow',
+};
+
+/** Says in the words of every page what was just done; nothing if nothing was. */
+export function ToldStrip({ told }: { told: Told | null }) {
+  if (!told) return null;
+  const { deed, count, request } = told;
+  if (!request) return <Strip hasFocus>{WORDS[deed](count)}</Strip>;
+  return (
+    <Strip hasFocus>
+      <p>
+        {OF_REQUEST[deed]}:{' '}
+        <a href={`/console/permissions/${request.id}`}>
+          <Written text={request.name} />
+        </a>
+      </p>
+    </Strip>
+  );
+}
+
+interface StripProps {
+  /** Whether it gets the focus, so that a screen reader reads it; else something inside it does. */
+  hasFocus: boolean;
+  children: Child;
+}
+
+/** The line below the heading that says what was just done. */
+export function Strip({ hasFocus, children }: StripProps) {
+  return (
+    <div class="told" role="status" tabindex={-1} autofocus={hasFocus}>
+      {children}
+    </div>
+  );
+}

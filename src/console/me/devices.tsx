@@ -1,0 +1,85 @@
+import { withPrefix } from '../../lib/typeid';
+import {
+  type DeviceRow,
+  deviceConfig,
+  MAX_DEVICES,
+  type PushDevice,
+  presentDevice,
+} from '../../receivers/channels/push/device';
+import { usePage } from '../frame/page-context';
+import { Section } from '../parts/blocks';
+import { Action, TextField } from '../parts/form';
+import { deviceName, Time, Written } from '../parts/inline';
+import { SignInAgain } from '../parts/sign-in-again';
+
+interface DevicesProps {
+  devices: readonly DeviceRow[];
+  /** Whether the session is that of a person, and not of a user token. */
+  isPerson: boolean;
+  /** The public key of the service with which browsers subscribe. */
+  publicKey: string;
+  userAgent: string;
+}
+
+/** The devices on which a member is notified. Only the script can add the one that shows the page. */
+export function Devices({ devices, isPerson, publicKey, userAgent }: DevicesProps) {
+  const mayAdd = isPerson && usePage().isRecentSignIn && devices.length < MAX_DEVICES;
+  return (
+    <Section name="push" id="push" title="Notifications on my devices">
+      <p class="soft">
+        The browser of a device tells you of requests, even while no page is open: who asks for
+        what, and how much, never the arguments. What you chose above counts for it too.
+      </p>
+      {devices.length > 0 && (
+        <ul class="lines" data-devices={JSON.stringify(devices.map(knownDevice))}>
+          {devices.map((device) => (
+            <DeviceLine {...presentDevice(device)} />
+          ))}
+        </ul>
+      )}
+      {isPerson && (
+        <div data-push-key={publicKey} data-with-script hidden>
+          {mayAdd && (
+            <div class="inline-form" data-push-form>
+              <TextField
+                label="Name of this device"
+                name="device"
+                value={deviceName(userAgent)}
+                maxlength={100}
+                autocomplete="off"
+                required
+              />
+              <button type="button" class="quiet">
+                Notify me on this device
+              </button>
+            </div>
+          )}
+          <p class="hint" data-push-state hidden></p>
+        </div>
+      )}
+      {devices.length >= MAX_DEVICES && (
+        <p class="hint">You have {MAX_DEVICES} devices, the maximum.</p>
+      )}
+      {isPerson && <SignInAgain page="/console/me" purpose="To add this device" />}
+    </Section>
+  );
+}
+
+/** What the script needs in order to find this device among those of the member. */
+function knownDevice(device: DeviceRow) {
+  return { id: withPrefix('push', device.id), digest: deviceConfig(device).endpoint_digest };
+}
+
+function DeviceLine({ id, name, created_at }: PushDevice) {
+  return (
+    <li>
+      <span>
+        <Written text={name} />
+        <small>
+          added <Time at={created_at} />
+        </small>
+      </span>
+      <Action action={`/console/me/push/${id}/remove`} label="Remove" />
+    </li>
+  );
+}

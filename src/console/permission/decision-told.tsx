@@ -1,0 +1,100 @@
+import type { Child } from 'hono/jsx';
+import type { WaitingRequest } from '../../permissions/list-waiting';
+import type { Permission, ReviewedPermission } from '../../permissions/permission';
+import type { ReviewState } from '../../permissions/reviews/review';
+import { Strip, ToldStrip } from '../frame/told';
+import { LinkButton } from '../parts/blocks';
+import { Action } from '../parts/form';
+import { joinElements, Named, Time } from '../parts/inline';
+import { pluralOf } from '../parts/words';
+import type { Deed, Told } from '../session/told';
+import { cardAddress, inboxAddress } from './queue';
+
+/** Of more reviewers, the sentence says only how many approvals it waits for. */
+const MAX_NAMED = 3;
+
+interface DecisionToldProps {
+  told: Told;
+  permission: Permission;
+  row: ReviewedPermission;
+  /** The request that waits most urgently for the reader. */
+  next: WaitingRequest | undefined;
+  /** How many requests wait for the reader, in a few characters; null for none. */
+  waiting: string | null;
+  /** The agent to whose requests the inbox was limited. */
+  agentId: string | undefined;
+}
+
+/** Says below the heading what the reader's decision did, and where to go on. */
+export function DecisionTold({ told, permission, row, next, waiting, agentId }: DecisionToldProps) {
+  if (told.request) return <ToldStrip told={told} />;
+  const { deed } = told;
+  return (
+    <Strip hasFocus={!next}>
+      <p>
+        <Sentence deed={deed} permission={permission} review={row.review} />
+      </p>
+      <div class="actions">
+        {next && (
+          <a class="button" href={cardAddress(next.permission.id, agentId)} data-next autofocus>
+            Next request
+          </a>
+        )}
+        <LinkButton
+          href={inboxAddress(agentId)}
+          label={waiting === null ? 'Back to the inbox' : `Back to the inbox (${waiting})`}
+          kind="quiet"
+        />
+        {deed === 'voted' && permission.token?.status === 'active' && (
+          <Action
+            action={`/console/permissions/${permission.id}/revoke`}
+            label="Revoke"
+            kind="danger"
+          />
+        )}
+      </div>
+    </Strip>
+  );
+}
+
+function Sentence({
+  deed,
+  permission: { status, token },
+  review,
+}: Pick<DecisionToldProps, 'permission'> & { deed: Deed; review: ReviewState | null }): Child {
+  if (deed === 'revoked') return 'The token was revoked: the agent can use it no more.';
+  if (status === 'denied') return 'Your denial was taken. The agent may not do it.';
+  const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
+  const required = review?.rule.approvals ?? 1;
+  const progress = required > 1 && `, ${approvals} of ${required}`;
+  if (status === 'pending' && review) {
+    return (
+      <>
+        Your approval was taken{progress}. <WaitsFor review={review} left={required - approvals} />
+      </>
+    );
+  }
+  if (status === 'approved' && token) {
+    const times = token.max_uses === 1 ? 'once' : `${token.max_uses} times`;
+    return (
+      <>
+        Your approval was taken{progress}. The agent may do it {times}, until{' '}
+        <Time at={token.expires_at} />.
+      </>
+    );
+  }
+  return 'Your decision was taken.';
+}
+
+/** Whom a request waits for that is still pending: the people by name if they are few. */
+function WaitsFor({ review, left }: { review: ReviewState; left: number }) {
+  const { members, roles, allow_self } = review.rule;
+  const isOpen = roles !== null || review.escalatedAt !== null;
+  const people = (members ?? []).filter(
+    (id) => !review.votes.some(({ by }) => by === id) && (allow_self || id !== review.owner),
+  );
+  if (isOpen || people.length < left || people.length > MAX_NAMED)
+    return <>{`Waiting for ${left} more ${pluralOf(left, 'approval')}.`}</>;
+  const names = people.map((id) => <Named id={id} />);
+  return <>Waiting for {joinElements(names, people.length === left ? ' and ' : ' or ')}.</>;
+}

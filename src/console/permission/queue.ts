@@ -1,0 +1,94 @@
+import type { NamedQueries } from '../../http/access';
+import type { RequestContext, UserContext } from '../../http/context';
+import { shorten } from '../../lib/text';
+import { DAY } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
+import { amountText } from '../../permissions/amount';
+import { listWaiting, type WaitingRequest } from '../../permissions/list-waiting';
+import {
+  type Permission,
+  type preloadPermission,
+  requirePermission,
+} from '../../permissions/permission';
+import { endOfQuietHours } from '../../receivers/channels/settings/quiet-hours';
+import { selectSettings, storedSettings } from '../../receivers/channels/settings/settings';
+import { MAX_IN_LIST } from '../parts/request';
+import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
+import { writeAside } from '../session/aside';
+import { type Deed, redirectAndTell } from '../session/told';
+
+type SkipContext = PreloadedContext<typeof preloadPermission>;
+
+/**
+ * The address of a request's page.
+ * @param agentId the agent to whose requests the inbox was limited, and to whose the next one is
+ */
+export function cardAddress(id: string, agentId: string | undefined): string {
+  return `/console/permissions/${id}${agentQuery(agentId)}`;
+}
+
+/** The address of the inbox, limited to one agent if it was before. */
+export function inboxAddress(agentId: string | undefined): string {
+  return `/console${agentQuery(agentId)}`;
+}
+
+function agentQuery(agentId: string | undefined): string {
+  return agentId ? `?${new URLSearchParams({ agent_id: agentId })}` : '';
+}
+
+/** The agent to whose requests the inbox was limited, from which the page was opened. */
+export function agentOfQueue({ req }: Pick<RequestContext, 'req'>): string | undefined {
+  return req.query('agent_id') || undefined;
+}
+
+/**
+ * The request after this one that waits most urgently for the caller; those that this browser has
+ * set aside come last.
+ */
+export async function findNext(
+  c: SignedInRequest,
+  current: Id<'perm'>,
+): Promise<WaitingRequest | undefined> {
+  const { context, aside } = c.var.signedIn;
+  const { data } = await listWaiting(context, {
+    limit: aside.length + 2,
+    waitsFor: 'caller',
+    agent_id: agentOfQueue(c),
+  });
+  const others = data.filter(({ permission }) => permission.id !== current);
+  return others.find(({ permission }) => !aside.includes(permission.id)) ?? others[0];
+}
+
+/** Goes on to the next request, which says what was done with this one; without one, to the inbox. */
+export async function goToNext<Q extends NamedQueries>(
+  c: ConsoleContext<Q>,
+  { id, action, resource, scope }: Pick<Permission, 'id' | 'action' | 'resource' | 'scope'>,
+  deed: Deed,
+): Promise<Response> {
+  const agentId = agentOfQueue(c);
+  const next = await findNext(c, id);
+  const isNew = next && !c.var.signedIn.aside.includes(next.permission.id);
+  const address = isNew ? cardAddress(next.permission.id, agentId) : inboxAddress(agentId);
+  const name = shorten(`${amountText(scope) ?? action} · ${resource}`, MAX_IN_LIST);
+  return redirectAndTell(c, address, deed, { request: { id, name } });
+}
+
+/** Sets the request in the path aside until tomorrow, and goes on to the next one. */
+export async function skip(c: SkipContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
+  const now = context.runtime.now();
+  writeAside(c, row.id, (await endOfDay(context, now)) - now);
+  return goToNext(c, row, 'skipped');
+}
+
+/** When the day of the member ends, in the time zone of their quiet hours; without one, in a day. */
+async function endOfDay({ principal, reader }: UserContext, now: number): Promise<number> {
+  const { account, member } = principal;
+  if (!member) return now + DAY;
+  const [[row]] = await reader.load([selectSettings(reader, account.number, member.id)]);
+  const quiet_hours = storedSettings(row)?.quiet_hours;
+  if (!quiet_hours) return now + DAY;
+  const day = { start: '00:01', end: '00:00', time_zone: quiet_hours.time_zone };
+  return endOfQuietHours({ quiet_hours: day }, now) ?? now + DAY;
+}

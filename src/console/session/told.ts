@@ -1,0 +1,87 @@
+import type { Context as HonoContext } from 'hono';
+import * as z from 'zod';
+import { lazy } from '../../lib/lazy';
+import { MINUTE } from '../../lib/time';
+import { clearCookie, readCookie, writeCookie } from './cookies';
+
+const COOKIE = 'countersign-told';
+
+/** What a form can have done, of which the page that follows says more. */
+export const DEEDS = [
+  'voted',
+  'revoked',
+  'denied',
+  'saved',
+  'created',
+  'deleted',
+  'ended',
+  'resumed',
+  'sent',
+  'approved',
+  'skipped',
+] as const;
+export type Deed = (typeof DEEDS)[number];
+
+/** A request about which another page says what was done. */
+export interface ToldRequest {
+  id: string;
+  name: string;
+}
+
+/** What a form did. */
+export interface Told {
+  deed: Deed;
+  /** To how many things. */
+  count: number;
+  /** To which request, if the page is about another one. */
+  request: ToldRequest | null;
+}
+
+const Stored = lazy(() =>
+  z
+    .string()
+    .transform((text, issues) => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        issues.addIssue('is not JSON');
+        return z.NEVER;
+      }
+    })
+    .pipe(
+      z.object({
+        path: z.string(),
+        deed: z.enum(DEEDS),
+        count: z.number(),
+        request: z.object({ id: z.string(), name: z.string() }).nullable(),
+      }),
+    ),
+);
+
+/**
+ * Sends the browser on after a form, to a page that says once what the form did. A cookie tells it,
+ * so that no address that somebody else wrote can make the page say so.
+ */
+export function redirectAndTell(
+  c: HonoContext,
+  address: string,
+  deed: Deed,
+  { count = 1, request = null }: Partial<Pick<Told, 'count' | 'request'>> = {},
+): Response {
+  const { pathname: path } = new URL(address, c.req.url);
+  writeCookie(c, COOKIE, JSON.stringify({ path, deed, count, request }), MINUTE);
+  return c.redirect(address, 303);
+}
+
+/** What the form did that led to the page of this request; null if none did. */
+export function readTold(c: HonoContext): Told | null {
+  const text = readCookie(c, COOKIE);
+  if (text === undefined || c.req.query('part') !== undefined) return null;
+  const stored = Stored().safeParse(text).data;
+  return stored?.path === c.req.path ? stored : null;
+}
+
+/** Lets no further page say what was told. */
+export function forgetTold(c: HonoContext): void {
+  clearCookie(c, COOKIE);
+}

@@ -1,0 +1,27 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
+import type { Statement } from '../db/database';
+import { ERASURE_KINDS, erasures, webhooks } from '../db/schema';
+import type { InternalWriter } from '../ledger/ledger';
+import { closeFeed } from './feed';
+
+/**
+ * Makes the statements that end devices of an account: nothing more is sent to them, and a cron task
+ * erases their deliveries.
+ * @param which the condition that finds the devices
+ */
+export function endDevices(
+  write: Pick<InternalWriter, 'insert' | 'delete'>,
+  account: number,
+  which: SQL | undefined,
+): readonly [Statement, Statement, Statement] {
+  const isDevice = sql`${webhooks.account} = ${account} and ${webhooks.member} is not null and (${which})`;
+  const ended = sql`
+    select null, ${codeOf(ERASURE_KINDS, 'webhook')}, ${webhooks.account}, ${webhooks.number}, x'', 0
+    from ${webhooks} where ${isDevice}`;
+  return [
+    write.insert(erasures).select(ended),
+    write.delete(webhooks).where(isDevice),
+    closeFeed(write, account),
+  ];
+}

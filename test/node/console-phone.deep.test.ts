@@ -1,0 +1,174 @@
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  makeUserToken,
+  startConsole,
+} from '../support/local/console';
+
+/** The window of a phone. */
+const PHONE = { width: 390, height: 844 };
+/** How far a flick of the thumb moves the page. */
+const FLICK = PHONE.height * 0.8;
+/** A folder for screenshots, to look at them. */
+const { PICTURES } = process.env;
+
+const PAYOUTS = 24;
+const OTHERS = 7;
+
+describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
+  let local: LocalConsole;
+  let token: string;
+  let page: Page;
+  let taps = 0;
+  let flicks = 0;
+
+  async function call(method: string, path: string, body?: object, credential = token) {
+    const answer = await fetch(local.origin + path, {
+      method,
+      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: answers of the API
+    return (await answer.json()) as any;
+  }
+
+  /** Puts a finger on something, after as many flicks as it takes to see it. */
+  async function tap(target: Locator): Promise<void> {
+    for (;;) {
+      const box = await target.boundingBox();
+      if (!box) throw new Error(`the page does not show ${target}`);
+      if (box.y >= 0 && box.y + box.height <= PHONE.height) break;
+      flicks += 1;
+      await page.evaluate(`scrollBy(0, ${Math.sign(box.y) * FLICK})`);
+    }
+    taps += 1;
+    await target.tap();
+  }
+
+  const picture = async (name: string) => {
+    if (!PICTURES) return;
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: `${PICTURES}/phone-${name}-${colorScheme}.png` });
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+  };
+
+  const pending = async () =>
+    (await call('GET', '/v1/permissions?status=pending&limit=100')).data.length;
+
+  beforeAll(async () => {
+    local = await startConsole();
+    const context = await local.browser.newContext();
+    const owner = await context.newPage();
+    await addAuthenticator(owner);
+    await owner.goto(await local.inviteOwner());
+    await owner.click('text=Make a passkey and join');
+    await owner.waitForURL('**/console');
+    token = await makeUserToken(owner, local.origin);
+    const { invitation } = await call('POST', '/v1/members', {
+      email: 'bea@example.com',
+      role: 'approver',
+    });
+    const phone = await local.browser.newContext({
+      viewport: PHONE,
+      hasTouch: true,
+      isMobile: true,
+      reducedMotion: 'reduce',
+    });
+    page = await phone.newPage();
+    await addAuthenticator(page);
+    await page.goto(invitation.url);
+    await page.tap('text=Make a passkey and join');
+    await page.waitForURL('**/console');
+    const payable = await call('POST', '/v1/agents', { name: 'Accounts payable' });
+    const mailer = await call('POST', '/v1/agents', { name: 'Newsletter' });
+    for (let i = 1; i <= PAYOUTS; i++) {
+      await call(
+        'POST',
+        '/v1/permissions',
+        {
+          action: 'payout.send',
+          resource: `account:supplier-${i}`,
+          scope: { amount: i * 1_000, currency: 'EUR' },
+          input: { amount: i * 1_000, to: `supplier-${i}` },
+          preview: { title: `Pay supplier-${i}` },
+        },
+        payable.api_key,
+      );
+    }
+    for (let i = 1; i <= OTHERS; i++)
+      await call(
+        'POST',
+        '/v1/permissions',
+        { action: 'mail.send', resource: `list:readers-${i}`, scope: { recipients: 40_000 + i } },
+        mailer.api_key,
+      );
+  });
+
+  afterAll(() => local?.stop());
+
+  it('sees seven of them at once, each in two lines, with the amount and the target first', async () => {
+    await page.goto(`${local.origin}/console`);
+    await picture('inbox');
+    const rows = await page.locator('.request').all();
+    expect(rows).toHaveLength(PAYOUTS + OTHERS);
+    const boxes = await Promise.all(rows.map((row) => row.boundingBox()));
+    const seen = boxes.filter((box) => box && box.y + box.height <= PHONE.height);
+    expect(seen.length).toBeGreaterThanOrEqual(7);
+    for (const box of boxes) expect(box?.height).toBeLessThanOrEqual(96);
+    expect(await rows[1]?.locator('.what > a').textContent()).toMatch(
+      /^2,000 EUR\s+· account:supplier-2$/,
+    );
+    expect(await rows[1]?.locator('.by').textContent()).toBe('Accounts payable · payout.send');
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect(width).toBe(PHONE.width);
+  });
+
+  it('decides all of them in at most 40 taps and 10 flicks', async () => {
+    await page.goto(`${local.origin}/console`);
+    await tap(page.locator('.choices a', { hasText: 'Accounts payable' }));
+    await tap(page.locator('.request a').first());
+    const bar = page.locator('.decision-bar');
+    for (let i = 1; i <= PAYOUTS; i++) {
+      await page.waitForURL(/permissions\/perm_/);
+      await bar.locator('strong', { hasText: `${(i * 1_000).toLocaleString('en')} EUR` }).waitFor();
+      // What is binding is in sight without a flick.
+      for (const text of [`account:supplier-${i}`, 'What is binding']) {
+        const box = await page.getByText(text).first().boundingBox();
+        expect(box && box.y + box.height).toBeLessThan(PHONE.height - 60);
+      }
+      if (i <= 2) await picture(`card-${i}`);
+      await tap(bar.getByRole('button', { name: i === 3 ? 'Skip' : 'Approve', exact: true }));
+    }
+    await page.waitForURL(/console\?agent_id=/);
+    await page.getByText('Approved: 24,000 EUR · account:supplier-24').waitFor();
+    await picture('decided');
+    expect(await pending()).toBe(1 + OTHERS);
+    await tap(page.locator('.choices a', { hasText: 'Newsletter' }));
+    await page.waitForFunction("document.querySelectorAll('.request').length === 7");
+    for (const box of await page.locator('.request input').all()) await tap(box);
+    await picture('denying');
+    const covered = (await page.locator('.deny-bar').boundingBox())?.height;
+    expect(covered).toBeLessThanOrEqual(PHONE.height / 3);
+    await tap(page.getByRole('button', { name: /^Deny those/ }));
+    await page.getByText('7 requests denied.').waitFor();
+    await picture('denied');
+    expect(await pending()).toBe(1);
+    console.log(`31 requests on a phone: ${taps} taps, ${flicks} flicks`);
+    expect(taps).toBeLessThanOrEqual(40);
+    expect(flicks).toBeLessThanOrEqual(10);
+  });
+
+  it('finds at the end what was set aside', async () => {
+    const { id } = (await call('GET', '/v1/permissions?status=pending')).data[0];
+    const { api_key } = await call('POST', '/v1/agents', { name: 'Late' });
+    const late = await call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' }, api_key);
+    await page.goto(`${local.origin}/console`);
+    const ids = await page.locator('.request').evaluateAll((rows) => rows.map((row) => row.id));
+    expect(ids).toEqual([late.id, id]);
+  });
+});
