@@ -22,6 +22,9 @@ const app = createApp(systemRuntime);
 /** The statements of queue jobs so far. */
 const jobs: StatementCost[] = [];
 
+/** The trips to the database and the rows written so far, also those after an answer. */
+const totals = { trips: 0, written: 0 };
+
 /**
  * The service with a meter on its database. The header `X-Statements` has the cost of each
  * statement of a request.
@@ -29,6 +32,7 @@ const jobs: StatementCost[] = [];
  * - `POST /bench/expire` runs one slice of the sweep that expires requests and tokens.
  * - `POST /bench/evaluate` evaluates policies, as the API shows them, many times.
  * - `GET /bench/jobs` returns how many rows the queue's jobs have read.
+ * - `GET /bench/totals` returns the trips to the database and the rows written so far.
  * - `POST /bench/seal` seals a log.
  * - `GET /bench/routes` lists the routes of the router and the pages of the console.
  * - `POST /bench/sql` runs an SQL statement, and returns its rows.
@@ -58,6 +62,7 @@ const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promi
   '/bench/expire': expire,
   '/bench/evaluate': judge,
   '/bench/jobs': countJobs,
+  '/bench/totals': async () => Response.json(totals),
   '/bench/seal': seal,
   '/bench/routes': listRoutes,
   '/bench/sql': runSql,
@@ -198,10 +203,12 @@ function meter(database: D1Database, statements: StatementCost[]): D1Database {
       },
     }),
     batch: async <T>(batch: D1PreparedStatement[]) => {
+      totals.trips += 1;
       const results = await database.batch<T>(batch);
       for (const [at, { meta }] of results.entries()) {
         const sql = texts.get(batch[at] as D1PreparedStatement) ?? '';
         const { rows_read: read, rows_written: written, changes } = meta;
+        totals.written += written;
         statements.push({ sql: sql.trim().slice(0, 40), read, written, changes });
       }
       return results;

@@ -14,6 +14,7 @@ import { measureLatency } from './latency.ts';
 import { measureMoves } from './moves.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePolicies } from './policy-operations.ts';
+import { measureProxy } from './proxy.ts';
 import { measureReads } from './reads.ts';
 import { Report } from './report.ts';
 import { measureReports } from './reports.ts';
@@ -28,6 +29,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   reads: measureReads,
   floor: measureFloor,
   latency: measureLatency,
+  proxy: measureProxy,
   'round-trips': measureRoundTrips,
   cycle: measureCycle,
   growth: measureGrowth,

@@ -43,14 +43,33 @@ export async function readBodyBytes(request: Request): Promise<Uint8Array<ArrayB
   const encoding = request.headers.get('Content-Encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity')
     throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
+  const reader = request.body?.getReader({ mode: 'byob' });
+  if (!reader) return new Uint8Array();
   const chunks: Uint8Array[] = [];
+  const room = roomFor(request);
   let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > MAX_CALL_BYTES)
+  for (;;) {
+    const { value, done } = await reader.readAtLeast(room, new Uint8Array(room));
+    size += value?.byteLength ?? 0;
+    if (size > MAX_CALL_BYTES) {
+      reader.cancel().catch(() => undefined);
       throw new Problem('payload_too_large', 'A call takes a body of at most 1 MiB.');
-    chunks.push(chunk);
+    }
+    if (value) chunks.push(value);
+    if (done || value.byteLength < room) return concatenate(chunks, size);
   }
+}
+
+/** The room for a part of a body of unknown length, in bytes. */
+const PART = 64 * 1024;
+
+/** The room in which the whole body is read at once, if its length is known, and its end found. */
+function roomFor({ headers }: Request): number {
+  const length = Number(headers.get('Content-Length') ?? Number.NaN);
+  return Number.isInteger(length) && length >= 0 ? Math.min(length, MAX_CALL_BYTES) + 1 : PART;
+}
+
+function concatenate(chunks: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {
