@@ -21,7 +21,7 @@ import { measureReports } from './reports.ts';
 import { measureRetention } from './retention.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { inFreshState } from './scene.ts';
-import { measureSealing } from './sealing.ts';
+import { measureSealing, measureWitnesses } from './sealing.ts';
 import { measureWebhooks } from './webhooks.ts';
 
 /** Every measurement has its own database and accounts, so none depends on another one. */
@@ -40,6 +40,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   exports: measureExports,
   webhooks: measureWebhooks,
   sealing: measureSealing,
+  witnesses: measureWitnesses,
   retention: measureRetention,
   moves: measureMoves,
   bundle: measureBundle,

@@ -1,4 +1,10 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { appendFileSync, copyFileSync, existsSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import { databaseFile, fireCron, prepareState, startService } from '../support/local/service.ts';
 import type { Report } from './report.ts';
 
@@ -41,6 +47,98 @@ async function sealAll(state: string): Promise<number> {
     await service.stop();
   }
   return seconds;
+}
+
+/** How many logs are sealed beside a witness, and how often the sweep runs, in milliseconds. */
+const WITNESSED_LOGS = 500;
+const SWEEP_EACH = 2_000;
+
+/** Answers of a witness; null for none at all. */
+const WITNESSES: [name: string, receive: RequestListener | null][] = [
+  ['no witness', null],
+  ['a witness that fails', (_, answer) => answer.writeHead(500).end()],
+  ['a witness that hangs', () => undefined],
+];
+
+/** Measures that a witness that fails or hangs delays no sealing. */
+export async function measureWitnesses(report: Report, state: string): Promise<void> {
+  report.heading(`Sealing of ${WITNESSED_LOGS} witnessed logs`);
+  const seconds: number[] = [];
+  for (const [name, receive] of WITNESSES) {
+    const folder = join(state, name.replaceAll(' ', '-'));
+    const { took, asked } = await sealBeside(folder, receive);
+    seconds.push(took);
+    const [alone = 0] = seconds;
+    report.verdict(
+      took <= 1.25 * alone + SWEEP_EACH / 1_000 && (receive === null || asked > 0),
+      `${name}: ${took.toFixed(1)} s, asked ${asked} times (at most 1.25 times as long, and a sweep more)`,
+    );
+  }
+}
+
+/** Seals logs while a witness receives their heads; returns the seconds until all are sealed. */
+async function sealBeside(state: string, receive: RequestListener | null) {
+  let asked = 0;
+  const witness = createServer((request, answer) => {
+    asked += 1;
+    receive?.(request, answer);
+  });
+  await new Promise<void>((resolve) => witness.listen(0, '127.0.0.1', resolve));
+  await prepareState(state);
+  use(state, (database) => {
+    database.exec(LOAD.replace(`value < ${LOGS}`, `value < ${WITNESSED_LOGS}`));
+    database.exec('update accounts set is_witnessed = 1; pragma wal_checkpoint(truncate)');
+  });
+  if (receive !== null)
+    appendFileSync(join(state, 'variables.env'), `WITNESSES="${lineOf(witness.address())}"\n`);
+  const service = await startService(state);
+  try {
+    const started = performance.now();
+    while (countUnsealed(state) > 0) {
+      // A sweep ends only after its witnesses: the next one does not wait for it.
+      fireCron(service, EACH_MINUTE).catch(() => undefined);
+      for (let waited = 0; waited < SWEEP_EACH && countUnsealed(state) > 0; waited += 100)
+        await pause(100);
+      if (performance.now() - started > 2_000 * MAX_SECONDS) break;
+    }
+    const took = (performance.now() - started) / 1_000;
+    // The heads are sent after the sealing.
+    for (let i = 0; receive !== null && asked === 0 && i < 10; i++) {
+      fireCron(service, EACH_MINUTE).catch(() => undefined);
+      await pause(1_000);
+    }
+    return { took, asked };
+  } finally {
+    await service.kill();
+    witness.closeAllConnections();
+    witness.close();
+  }
+}
+
+/** The line of a witness with a new key in the list of the service. */
+function lineOf(address: string | AddressInfo | null): string {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  const key = Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url')]);
+  const id = createHash('sha256').update('bench.example/w\n').update(key).digest('hex').slice(0, 8);
+  const { port } = address as AddressInfo;
+  return `witness bench bench.example/w+${id}+${key.toString('base64')} http://127.0.0.1:${port}/`;
+}
+
+/** How many logs are not sealed, from a copy of the database: the service has it open. */
+function countUnsealed(state: string): number {
+  const file = databaseFile(state);
+  const copy = join(state, 'copy.sqlite');
+  for (const end of ['', '-wal']) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
+  try {
+    const database = new DatabaseSync(copy);
+    const found = database.prepare('select count(*) as n from trees where size < ?').get(ENTRIES);
+    database.close();
+    return Number(found?.n);
+  } catch {
+    // The copy was made while the service wrote.
+    return WITNESSED_LOGS;
+  }
 }
 
 /**

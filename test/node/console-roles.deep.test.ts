@@ -24,7 +24,12 @@ interface Person {
 }
 
 /** What no role but owner and admin may see, and where a form of it is sent. */
-const OF_ADMINS = ['/console/members/new', '/console/policies/new', '/console/channels/new'];
+const OF_ADMINS = [
+  '/console/members/new',
+  '/console/policies/new',
+  '/console/channels/new',
+  '/console/connections/new',
+];
 
 describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
   let local: LocalConsole;
@@ -103,7 +108,11 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
     page.getByRole('button', { name, exact: true }).first().click();
   const text = async (page: Page, selector = 'main') =>
     (await page.locator(selector).textContent()) ?? '';
-  const menu = (page: Page) => page.locator('nav#menu a').allTextContents();
+  /** The names of the sections, without the count beside the inbox. */
+  const menu = (page: Page) =>
+    page
+      .locator('nav#menu li a')
+      .evaluateAll((links) => links.map((link) => link.firstChild?.textContent ?? ''));
 
   /**
    * Waits until the page has all these parts: a click returns before the page that it opens is
@@ -329,12 +338,14 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       expect(await changesOn(page, [...lists, ...others])).toEqual([]);
       expect(await changesOn(page, [`/console/permissions/${id}`])).toEqual([
         `/console/permissions/${id}/decide`,
+        `/console/permissions/${id}/skip`,
       ]);
       await expectForbidden(page, [
         ...OF_ADMINS,
         '/console/agents/new',
         '/console/exports',
         '/console/webhooks',
+        '/console/connections',
       ]);
       const codes = await refusals(page, [
         ['/console/agents', { name: 'Mine' }],
