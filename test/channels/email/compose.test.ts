@@ -25,18 +25,18 @@ Action: email.send
 Resource: mailbox:support
 Decide by: 2026-01-31 13:55 UTC, in about 2 hours
 
+Limits that the agent named:
+If you approve, the agent may do no more than this.
+  \`max_recipients\`: 50
+  \`domains\`: blue, green
+  \`budget.max_amount\`: 1,840.5
+
 Agent says:
 > Reply to ticket 4711
 
 Why, in the agent’s own words:
 > The customer asked again.
 > The address was checked.
-
-Limits that the agent named:
-If you approve, the agent may do no more than this.
-  \`max_recipients\`: 50
-  \`domains\`: blue, green
-  \`budget.max_amount\`: 1,840.5
 
 Review the request:
 ${CARD}

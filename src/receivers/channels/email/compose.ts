@@ -44,7 +44,11 @@ export function composePermissionMail(
   const { heading, label } = wordsOf(message);
   const action = quoteForSubject(permission.action, 36);
   const resource = quoteForSubject(permission.resource, 36);
-  const blocks: Block[] = [...endOf(message), { kind: 'facts', rows: requestFacts(message, now) }];
+  const blocks: Block[] = [
+    ...endOf(message),
+    { kind: 'facts', rows: requestFacts(message, now) },
+    limitsBlock(permission),
+  ];
   if (title !== null) {
     blocks.push({
       kind: 'quote',
@@ -59,7 +63,6 @@ export function composePermissionMail(
       lines: writtenLines(reason, MAX_TEXT),
     });
   }
-  blocks.push(limitsBlock(permission));
   return renderMail(
     {
       subject: `${label}: ${action} on ${resource}, asked by ${quoteForSubject(agentName, 24)}`,
