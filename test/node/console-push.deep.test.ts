@@ -188,7 +188,7 @@ describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
         const [first] = (await found?.getNotifications()) ?? [];
         return first && { title: first.title, body: first.body, tag: first.tag };
       });
-    await expect.poll(shown).toBeTruthy();
+    await expect.poll(shown, { timeout: 30_000 }).toBeTruthy();
     const { title, body, tag } = (await shown()) ?? {};
     expect([title, tag]).toEqual(['Decision needed: payout.send', id]);
     const lines = body?.split('\n') ?? [];

@@ -63,98 +63,106 @@ export function DecisionForm({
   const needsPasskey = row.review?.rule.passkey === true;
   const path = `/console/permissions/${row.id}`;
   return (
-    <Panel refusal={refusal}>
-      {isStopped && (
-        <p class="notice waiting">
-          All agents are stopped, so nothing can be approved. You can deny it.
-        </p>
-      )}
-      {standing === 'approved' && (
-        <p>You have approved it. It waits for others; you can still deny it.</p>
-      )}
-      {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
-      {mayApprove && <ApprovalEffect row={row} />}
-      <form
-        method="post"
-        action={cardAddress(`${row.id}/decide`, agentId)}
-        data-sign={`${path}/statement`}
-        id="decide"
-      >
-        <CsrfField />
-        <input type="hidden" name="votes" value={votes} />
-        <input type="hidden" name="assertion" value="" />
-        <input type="hidden" name="signed_at" value="" />
-        {/* Enter in a field presses the first button: it must neither approve nor deny. */}
-        <button type="submit" disabled hidden>
-          Nothing
-        </button>
-        <RefusalProvider value={refusal}>
-          {mayApprove && <LimitsFields row={row} typed={typed} />}
-          {mayApprove && (
-            <SeriesFields
-              row={row}
-              principal={principal}
-              further={furtherApprovals(row)}
-              typed={typed}
-            />
-          )}
-          <TextField
-            label="Reason"
-            name="reason"
-            hint="Optional. The agent sees it, and the log keeps it."
-            maxlength={1000}
-            list="reasons"
-            value={form?.text('reason')}
-          />
-        </RefusalProvider>
-        <datalist id="reasons">
-          {REASONS.map((reason) => (
-            <option value={reason} />
-          ))}
-        </datalist>
-        <div class="actions">
-          {mayApprove && (
-            <button
-              type="submit"
-              name="decision"
-              value="approve"
-              data-key="approve"
-              data-sign={needsPasskey ? '' : undefined}
-              class="approve"
-              disabled={needsPasskey && !hasPasskey}
-            >
-              {needsPasskey ? 'Approve with passkey' : 'Approve'}
-            </button>
-          )}
-          <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
-            Deny
+    <>
+      <Panel refusal={refusal}>
+        {isStopped && (
+          <p class="notice waiting">
+            All agents are stopped, so nothing can be approved. You can deny it.
+          </p>
+        )}
+        {standing === 'approved' && (
+          <p>You have approved it. It waits for others; you can still deny it.</p>
+        )}
+        {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
+        {mayApprove && <ApprovalEffect row={row} />}
+        <form
+          method="post"
+          action={cardAddress(`${row.id}/decide`, agentId)}
+          data-sign={`${path}/statement`}
+          id="decide"
+        >
+          <CsrfField />
+          <input type="hidden" name="votes" value={votes} />
+          <input type="hidden" name="assertion" value="" />
+          <input type="hidden" name="signed_at" value="" />
+          {/* Enter in a field presses the first button: it must neither approve nor deny. */}
+          <button type="submit" disabled hidden>
+            Nothing
           </button>
-        </div>
-        {mayApprove && needsPasskey && hasPasskey && (
-          <p class="hint">
-            Your passkey signs the approval, which needs JavaScript. Without it you can only deny.
-          </p>
-        )}
-        {mayApprove && needsPasskey && !hasPasskey && (
-          <p class="hint">
-            Approvals must be signed with a passkey.{' '}
-            <a href="/console/me">Add one to your sign-in</a> first.
-          </p>
-        )}
-        {mayApprove && !needsPasskey && hasPasskey && (
-          <div class="part" data-with-script hidden>
-            <p class="hint">Optional: with a signature, an auditor can verify that it was you.</p>
-            <div class="actions">
-              <button type="submit" name="decision" value="approve" data-sign class="quiet small">
-                Sign with passkey and approve
+          <RefusalProvider value={refusal}>
+            {mayApprove && <LimitsFields row={row} typed={typed} />}
+            {mayApprove && (
+              <SeriesFields
+                row={row}
+                principal={principal}
+                further={furtherApprovals(row)}
+                typed={typed}
+              />
+            )}
+            <TextField
+              label="Reason"
+              name="reason"
+              hint="Optional. The agent sees it, and the log keeps it."
+              maxlength={1000}
+              list="reasons"
+              value={form?.text('reason')}
+            />
+          </RefusalProvider>
+          <datalist id="reasons">
+            {REASONS.map((reason) => (
+              <option value={reason} />
+            ))}
+          </datalist>
+          <div class="actions">
+            {mayApprove && (
+              <button
+                type="submit"
+                name="decision"
+                value="approve"
+                data-key="approve"
+                data-sign={needsPasskey ? '' : undefined}
+                class="approve"
+                disabled={needsPasskey && !hasPasskey}
+              >
+                {needsPasskey ? 'Approve with passkey' : 'Approve'}
               </button>
-              <button type="submit" name="decision" value="deny" data-sign class="quiet small">
-                Sign with passkey and deny
-              </button>
-            </div>
+            )}
+            <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
+              Deny
+            </button>
           </div>
+          {mayApprove && needsPasskey && hasPasskey && (
+            <p class="hint">
+              Your passkey signs the approval, which needs JavaScript. Without it you can only deny.
+            </p>
+          )}
+          {mayApprove && needsPasskey && !hasPasskey && (
+            <p class="hint">
+              Approvals must be signed with a passkey.{' '}
+              <a href="/console/me">Add one to your sign-in</a> first.
+            </p>
+          )}
+          {mayApprove && !needsPasskey && hasPasskey && (
+            <div class="part" data-with-script hidden>
+              <p class="hint">Optional: with a signature, an auditor can verify that it was you.</p>
+              <div class="actions">
+                <button type="submit" name="decision" value="approve" data-sign class="quiet small">
+                  Sign with passkey and approve
+                </button>
+                <button type="submit" name="decision" value="deny" data-sign class="quiet small">
+                  Sign with passkey and deny
+                </button>
+              </div>
+            </div>
+          )}
+        </form>
+        {mayApprove && may('policies:read') && may('policies:write') && (
+          <p>
+            <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}
+            <small>for requests like this; opens a form first</small>
+          </p>
         )}
-      </form>
+      </Panel>
       <DecisionBar
         row={row}
         mayApprove={mayApprove}
@@ -162,13 +170,7 @@ export function DecisionForm({
         hasPasskey={hasPasskey}
         agentId={agentId}
       />
-      {mayApprove && may('policies:read') && may('policies:write') && (
-        <p>
-          <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}
-          <small>for requests like this; opens a form first</small>
-        </p>
-      )}
-    </Panel>
+    </>
   );
 }
 
