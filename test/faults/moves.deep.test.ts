@@ -20,13 +20,15 @@ const SAMPLE = 5;
 const CHANGE_EVERY = 1;
 const SLICES_BEFORE_ABANDON = 8;
 
-const world = new World({ DB_01: env.DB_01 });
+const world = new World();
 let life: Life;
 let extraWebhook: { id: string };
 let restore: () => Promise<void>;
 
 beforeAll(async () => {
   life = await makeLife(world);
+  // From now on, so that the account is made on the first shard.
+  Object.assign(world.env, { DB_01: env.DB_01 });
   extraWebhook = await makeWebhook(life.account);
   await life.agents[1]?.request();
   await world.deliver();
