@@ -23,8 +23,8 @@ export function DecisionBar({
   hasPasskey,
   agentId,
 }: DecisionBarProps) {
-  const path = (step: string) =>
-    cardAddress(`${row.id}/${step}`, agentId) + (agentId === undefined ? '?queue' : '&queue');
+  const decide = cardAddress(`${row.id}/decide`, agentId);
+  const decideInQueue = decide + (agentId === undefined ? '?queue' : '&queue');
   return (
     <section class="decision-bar" aria-label="Decide and go on">
       <strong>
@@ -33,7 +33,7 @@ export function DecisionBar({
       <button
         type="submit"
         form="decide"
-        formaction={path('decide')}
+        formaction={decideInQueue}
         name="decision"
         value="deny"
         class="danger"
@@ -44,7 +44,7 @@ export function DecisionBar({
         <button
           type="submit"
           form="decide"
-          formaction={path('decide')}
+          formaction={decideInQueue}
           name="decision"
           value="approve"
           data-sign={needsPasskey ? '' : undefined}
@@ -54,7 +54,7 @@ export function DecisionBar({
           Approve
         </button>
       )}
-      <form method="post" action={path('skip')}>
+      <form method="post" action={cardAddress(`${row.id}/skip`, agentId)}>
         <CsrfField />
         <button type="submit" class="quiet">
           Skip
