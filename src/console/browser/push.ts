@@ -79,7 +79,8 @@ async function addDevice(name: HTMLInputElement, key: string): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted') throw new Error(NOT_ALLOWED);
   const registration = await register();
   const old = await registration.pushManager.getSubscription();
-  if (old && keyOf(old) !== key) await old.unsubscribe();
+  // It is another member's, who used this browser before, or has another key.
+  await old?.unsubscribe();
   const subscription = await subscribe(registration, key);
   await send('POST', '/console/me/push', { name: name.value, ...fieldsOf(subscription), key });
   location.reload();
@@ -99,11 +100,7 @@ async function renew(
 
 /** Registers the service worker, and waits until it is active. */
 async function register(): Promise<ServiceWorkerRegistration> {
-  const policy = window.trustedTypes?.createPolicy('service-worker', {
-    createScriptURL: () => WORKER,
-  });
-  const script = policy?.createScriptURL(WORKER) ?? WORKER;
-  const registration = await navigator.serviceWorker.register(script as string);
+  const registration = await navigator.serviceWorker.register(workerScript() as string);
   const worker = registration.installing ?? registration.waiting;
   if (registration.active || !worker) return registration;
   await new Promise<void>((resolve) => {
@@ -112,6 +109,17 @@ async function register(): Promise<ServiceWorkerRegistration> {
     });
   });
   return registration;
+}
+
+let script: unknown;
+
+/** The script of the worker. A page may make a policy of Trusted Types only once. */
+function workerScript(): unknown {
+  script ??=
+    window.trustedTypes
+      ?.createPolicy('service-worker', { createScriptURL: () => WORKER })
+      .createScriptURL(WORKER) ?? WORKER;
+  return script;
 }
 
 async function subscribe(

@@ -28,7 +28,8 @@ export function Devices({ devices, isPerson, publicKey, userAgent }: DevicesProp
     <Section name="push" id="push" title="Notifications on my devices">
       <p class="soft">
         The browser of a device tells you of requests, even while no page is open: who asks for
-        what, and how much, never the arguments. What you chose above counts for it too.
+        what, and how much, never the arguments. What you chose above counts for it too. It goes on
+        after you sign out, until you remove the device.
       </p>
       {devices.length > 0 && (
         <ul class="lines" data-devices={JSON.stringify(devices.map(knownDevice))}>

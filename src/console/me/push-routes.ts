@@ -10,6 +10,7 @@ import {
   subscribeDevice,
 } from '../../receivers/channels/push/subscribe';
 import { consoleAccess } from '../session/access';
+import { redirectAndTell } from '../session/told';
 
 const PATH = '/console/me/push';
 
@@ -34,5 +35,5 @@ export const pushRoutes = new Hono<AppEnv>()
   })
   .post(`${PATH}/:id/remove`, consoleAccess(READ), noQuery(), async (c) => {
     await removePushDevice(c.var.signedIn.context, { id: pathId(c, 'push', 'device') });
-    return c.redirect('/console/me#push', 303);
+    return redirectAndTell(c, '/console/me#push', 'ended');
   });

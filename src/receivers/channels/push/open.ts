@@ -32,7 +32,7 @@ const LIFETIME = DAY;
 
 const NO_KEY =
   'The device subscribed with a key that the service no longer has. It is served again once the ' +
-  'member opens the console on it.';
+  'member opens “Me” in the console on it.';
 
 /** Opens a device of a member, for the worker that has claimed it. */
 export async function openPushDevice(
@@ -88,17 +88,16 @@ function compose(deliveries: readonly DueDelivery[], publicUrl: string): PushNot
  * How a push service handles a message (RFC 8030 section 5): until when it keeps it, how much it
  * may wake the device, and which earlier message it replaces.
  */
-function deliveryHeaders(
-  [delivery, ...others]: readonly DueDelivery[],
-  now: number,
-): Record<string, string> {
-  if (!delivery || others.length > 0) return timing(LIFETIME, 'normal');
-  const { event, aboutPermission } = delivery;
-  const topic = aboutPermission && { Topic: toBase64Url(idBytes(aboutPermission)) };
-  if (!isAsking(event))
-    return { ...timing(LIFETIME, isOfAccount(event) ? 'high' : 'normal'), ...topic };
-  const left = Date.parse(readPermission(delivery).expires_at) - now;
-  return { ...timing(left, 'high'), ...topic };
+function deliveryHeaders(deliveries: readonly DueDelivery[], now: number): Record<string, string> {
+  const [{ aboutPermission } = {}, ...others] = deliveries;
+  const topic = aboutPermission &&
+    others.length === 0 && { Topic: toBase64Url(idBytes(aboutPermission)) };
+  const ends = deliveries
+    .filter(({ event }) => isAsking(event))
+    .map((delivery) => Date.parse(readPermission(delivery).expires_at));
+  if (ends.length > 0) return { ...timing(Math.max(...ends) - now, 'high'), ...topic };
+  const isUrgent = deliveries.some(({ event }) => isOfAccount(event));
+  return { ...timing(LIFETIME, isUrgent ? 'high' : 'normal'), ...topic };
 }
 
 function timing(lifetime: number, urgency: 'normal' | 'high') {
