@@ -51,6 +51,16 @@ describe('after a decision, the page of the request says below its heading', () 
     );
   });
 
+  it('that the approval was taken, also if somebody denies before the page is loaded', async () => {
+    const { people, path } = await openReviewed();
+    const [first, second] = people;
+    await first.browser.submit(`${path}/decide`, { decision: 'approve', votes: '0' });
+    await second.browser.submit(`${path}/decide`, { decision: 'deny' });
+    expect(toldBy((await first.browser.get(path)).text)).toContain(
+      'Your approval was taken, 1 of 2. It has been denied meanwhile.',
+    );
+  });
+
   it('that a denial was taken', async () => {
     const { people, path } = await openReviewed();
     await people[0].browser.submit(`${path}/decide`, { decision: 'deny' });

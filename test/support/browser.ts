@@ -12,6 +12,8 @@ export class Browser {
   flow = '';
   /** The cookie that tells the next page what a form did. */
   told = '';
+  /** The cookie of the requests that were set aside. */
+  aside = '';
 
   constructor(readonly world: World) {}
 
@@ -107,7 +109,7 @@ export class Browser {
 
   /** Sends a request with the cookies, and keeps those that the answer sets. */
   async send(method: string, path: string, call: Json = {}): Promise<Answer> {
-    const cookies = [this.cookie, this.flow, this.told]
+    const cookies = [this.cookie, this.flow, this.told, this.aside]
       .filter((cookie) => cookie !== '')
       .join('; ');
     const headers = { ...call.headers, ...(cookies && { Cookie: cookies }) };
@@ -116,6 +118,7 @@ export class Browser {
       const value = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
       if (set.startsWith('__Host-countersign-oidc=')) this.flow = value;
       else if (set.startsWith('__Host-countersign-told=')) this.told = value;
+      else if (set.startsWith('__Host-countersign-aside=')) this.aside = value;
       else this.cookie = value;
     }
     return answer;

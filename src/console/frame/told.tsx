@@ -5,7 +5,8 @@ import type { Deed, Told } from '../session/told';
 
 /** What each deed is called. The page of a request says more about its own. */
 const WORDS: Record<Deed, (count: number) => string> = {
-  voted: () => 'Your decision was taken.',
+  approval: () => 'Your approval was taken.',
+  denial: () => 'Your denial was taken.',
   approved: () => 'Approved.',
   revoked: () => 'The token was revoked.',
   denied: (count) => `${count} ${pluralOf(count, 'request')} denied.`,
@@ -20,7 +21,8 @@ const WORDS: Record<Deed, (count: number) => string> = {
 
 /** What was done to a request of which the page of another one says it. */
 const OF_REQUEST: Partial<Record<Deed, string>> = {
-  voted: 'Your approval was taken, and more are needed',
+  approval: 'Your approval was taken, and more are needed',
+  denial: 'Your denial was taken',
   approved: 'Approved',
   denied: 'Denied',
   skipped: 'Set aside until tomorrow',

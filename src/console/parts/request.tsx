@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JsonObject } from '../../lib/json';
 import { shorten } from '../../lib/text';
-import { amountText } from '../../permissions/amount';
+import { amountOf } from '../../permissions/amount';
 import { limitTexts } from '../../permissions/limit-texts';
 import { shortPathLabel } from '../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
@@ -37,13 +37,13 @@ export function RequestTitle({
 
 /** What a request binds the agent to, in a list: how much, and on what; or what it does on what. */
 export function RequestName({ request }: { request: Permission }) {
-  const { action, resource, granted_scope, scope } = request;
-  const amount = amountText(granted_scope ?? scope);
+  const { action, resource } = request;
+  const amount = amountOf(request);
   if (amount === null) return <Written text={shorten(`${action} on ${resource}`, MAX_IN_LIST)} />;
   return (
     <>
       <span class="amount">
-        <Written text={shorten(amount, MAX_IN_LIST)} />
+        <Written text={amount} />
       </span>{' '}
       · <Written text={shorten(resource, MAX_IN_LIST)} />
     </>

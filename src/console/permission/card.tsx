@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
-import { amountText } from '../../permissions/amount';
+import { amountOf } from '../../permissions/amount';
 import { presentContents } from '../../permissions/contents';
 import { listPermissions } from '../../permissions/list';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
@@ -121,7 +121,8 @@ export async function sendCard(
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
-  const title = `${amountText(row.scope) ?? action} · ${resource}`;
+  const name = amountOf(permission) ?? action;
+  const title = `${name} · ${resource}`;
   const isSent = permission.connection_id !== null;
 
   return sendPage(c, {
@@ -171,7 +172,7 @@ export async function sendCard(
         </div>
         {isPending && (
           <div class="live-state" role="status">
-            <LiveState row={row} status={permission.status} />
+            <LiveState row={row} status={permission.status} agentId={agentOfQueue(c)} />
           </div>
         )}
         {notifiedNobody && <NobodyNotified />}
@@ -195,6 +196,7 @@ export async function sendCard(
             {isPending && (
               <DecisionForm
                 row={row}
+                name={name}
                 standing={standing}
                 principal={principal}
                 hasPasskey={(loaded.passkeys ?? []).length > 0}

@@ -78,16 +78,21 @@ export async function decide(c: DecisionContext): Promise<Response> {
       decisionState(loaded),
       decision,
     );
-    if (c.req.query('queue') !== undefined) return goToNext(c, decided, deedOf(decided));
+    if (c.req.query('queue') !== undefined)
+      return goToNext(c, decided, settledBy(decided) ?? deedOf(decision));
+    return redirectAndTell(c, cardAddress(row.id, agentOfQueue(c)), deedOf(decision));
   } catch (error) {
     return sendCard(c, await loadDecidable(c, context), { refusal: refusalOf(error), form });
   }
-  return redirectAndTell(c, cardAddress(row.id, agentOfQueue(c)), 'voted');
 }
 
-/** What a decision did to a request, as the page of the next one says it. */
-function deedOf({ status }: Permission): Deed {
-  return status === 'approved' || status === 'denied' ? status : 'voted';
+/** How a decision settled the request; null if more decisions are needed. */
+function settledBy({ status }: Permission): Deed | null {
+  return status === 'approved' || status === 'denied' ? status : null;
+}
+
+function deedOf({ decision }: Decision): Deed {
+  return decision === 'approve' ? 'approval' : 'denial';
 }
 
 /** Revokes the token of the permission in the path. */

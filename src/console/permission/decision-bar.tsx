@@ -1,4 +1,3 @@
-import { amountText } from '../../permissions/amount';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { CsrfField } from '../frame/page';
 import { Written } from '../parts/inline';
@@ -6,6 +5,8 @@ import { cardAddress } from './queue';
 
 interface DecisionBarProps {
   row: ReviewedPermission;
+  /** How much is asked for, or what. */
+  name: string;
   mayApprove: boolean;
   needsPasskey: boolean;
   hasPasskey: boolean;
@@ -18,6 +19,7 @@ interface DecisionBarProps {
  */
 export function DecisionBar({
   row,
+  name,
   mayApprove,
   needsPasskey,
   hasPasskey,
@@ -28,7 +30,7 @@ export function DecisionBar({
   return (
     <section class="decision-bar" aria-label="Decide and go on">
       <strong>
-        <Written text={amountText((row.review?.proposal ?? row).scope) ?? row.action} />
+        <Written text={name} />
       </strong>
       <button
         type="submit"

@@ -26,6 +26,8 @@ const REASONS = [
 
 interface DecisionFormProps {
   row: ReviewedPermission;
+  /** How much is asked for, or what. */
+  name: string;
   standing: Standing;
   principal: UserPrincipal;
   hasPasskey: boolean;
@@ -39,6 +41,7 @@ interface DecisionFormProps {
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
 export function DecisionForm({
   row,
+  name,
   standing,
   principal,
   hasPasskey,
@@ -165,6 +168,7 @@ export function DecisionForm({
       </Panel>
       <DecisionBar
         row={row}
+        name={name}
         mayApprove={mayApprove}
         needsPasskey={needsPasskey}
         hasPasskey={hasPasskey}

@@ -45,7 +45,7 @@ export function DecisionTold({ told, permission, row, next, waiting, agentId }: 
           label={waiting === null ? 'Back to the inbox' : `Back to the inbox (${waiting})`}
           kind="quiet"
         />
-        {deed === 'voted' && permission.token?.status === 'active' && (
+        {deed === 'approval' && permission.token?.status === 'active' && (
           <Action
             action={`/console/permissions/${permission.id}/revoke`}
             label="Revoke"
@@ -63,7 +63,8 @@ function Sentence({
   review,
 }: Pick<DecisionToldProps, 'permission'> & { deed: Deed; review: ReviewState | null }): Child {
   if (deed === 'revoked') return 'The token was revoked: the agent can use it no more.';
-  if (status === 'denied') return 'Your denial was taken. The agent may not do it.';
+  if (deed === 'denial') return 'Your denial was taken. The agent may not do it.';
+  if (deed !== 'approval') return null;
   const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
   const required = review?.rule.approvals ?? 1;
   const progress = required > 1 && `, ${approvals} of ${required}`;
@@ -74,7 +75,9 @@ function Sentence({
       </>
     );
   }
-  if (status === 'approved' && token) {
+  if (status === 'denied')
+    return `Your approval was taken${progress || ''}. It has been denied meanwhile.`;
+  if (status === 'approved' && token?.status === 'active') {
     const times = token.max_uses === 1 ? 'once' : `${token.max_uses} times`;
     return (
       <>
@@ -83,7 +86,7 @@ function Sentence({
       </>
     );
   }
-  return 'Your decision was taken.';
+  return <>Your approval was taken{progress}.</>;
 }
 
 /** Whom a request waits for that is still pending: the people by name if they are few. */

@@ -8,6 +8,7 @@ import {
 import { sendPart } from '../frame/page';
 import { LivePart } from '../parts/live';
 import type { PreloadedContext } from '../session/access';
+import { agentOfQueue, cardAddress } from './queue';
 
 /** How often an open card looks whether its request has changed, in seconds. */
 const INTERVAL = 10;
@@ -17,25 +18,27 @@ interface LiveStateProps {
   status: Permission['status'];
   /** What the reader has seen of the request: see {@link markOf}. By default what it is now. */
   seen?: string;
+  /** The agent to whose requests the inbox was limited. */
+  agentId: string | undefined;
 }
 
 /**
  * Says on an open card that its request was decided, has expired or has another vote. The card
  * itself stays as it is: what somebody types must not move.
  */
-export function LiveState({ row, status, seen = markOf(row, status) }: LiveStateProps) {
+export function LiveState({ row, status, seen = markOf(row, status), agentId }: LiveStateProps) {
   const hasChanged = markOf(row, status) !== seen;
-  const path = `/console/permissions/${row.id}`;
+  const source = new URLSearchParams({ seen, ...(agentId !== undefined && { agent_id: agentId }) });
   return (
     <LivePart
       id="live-state"
-      source={`${path}/state?seen=${encodeURIComponent(seen)}`}
+      source={`/console/permissions/${row.id}/state?${source}`}
       seconds={INTERVAL}
       reloads={!hasChanged}
     >
       {hasChanged && (
         <p class="notice waiting">
-          {CHANGES[status]} <a href={path}>Load the page again</a>
+          {CHANGES[status]} <a href={cardAddress(row.id, agentId)}>Load the page again</a>
         </p>
       )}
     </LivePart>
@@ -59,5 +62,6 @@ export async function sendState(c: PreloadedContext<typeof preloadPermission>): 
   const { signedIn, runtime, loaded } = c.var;
   const row = requirePermission(signedIn.context.principal, loaded.permission?.[0]);
   const status = statusAt(row, runtime.now());
-  return sendPart(c, <LiveState row={row} status={status} seen={c.req.query('seen') ?? ''} />);
+  const seen = c.req.query('seen') ?? '';
+  return sendPart(c, <LiveState row={row} status={status} seen={seen} agentId={agentOfQueue(c)} />);
 }

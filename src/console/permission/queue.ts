@@ -3,11 +3,12 @@ import type { RequestContext, UserContext } from '../../http/context';
 import { shorten } from '../../lib/text';
 import { DAY } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { amountText } from '../../permissions/amount';
+import { amountOf } from '../../permissions/amount';
 import { listWaiting, type WaitingRequest } from '../../permissions/list-waiting';
 import {
   type Permission,
   type preloadPermission,
+  presentPermission,
   requirePermission,
 } from '../../permissions/permission';
 import { endOfQuietHours } from '../../receivers/channels/settings/quiet-hours';
@@ -59,17 +60,21 @@ export async function findNext(
   return others.find(({ permission }) => !aside.includes(permission.id)) ?? others[0];
 }
 
-/** Goes on to the next request, which says what was done with this one; without one, to the inbox. */
+/**
+ * Goes on to the next request, which says what was done with this one; to the inbox without one, or
+ * if it cannot be read. What was done is committed, so no answer here is an error.
+ */
 export async function goToNext<Q extends NamedQueries>(
   c: ConsoleContext<Q>,
-  { id, action, resource, scope }: Pick<Permission, 'id' | 'action' | 'resource' | 'scope'>,
+  permission: Permission,
   deed: Deed,
 ): Promise<Response> {
   const agentId = agentOfQueue(c);
-  const next = await findNext(c, id);
+  const { id, action, resource } = permission;
+  const next = await findNext(c, id).catch(() => undefined);
   const isNew = next && !c.var.signedIn.aside.includes(next.permission.id);
   const address = isNew ? cardAddress(next.permission.id, agentId) : inboxAddress(agentId);
-  const name = shorten(`${amountText(scope) ?? action} · ${resource}`, MAX_IN_LIST);
+  const name = shorten(`${amountOf(permission) ?? action} · ${resource}`, MAX_IN_LIST);
   return redirectAndTell(c, address, deed, { request: { id, name } });
 }
 
@@ -78,8 +83,8 @@ export async function skip(c: SkipContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
   const now = context.runtime.now();
-  writeAside(c, row.id, (await endOfDay(context, now)) - now);
-  return goToNext(c, row, 'skipped');
+  writeAside(c, c.var.signedIn.sender, row.id, await endOfDay(context, now));
+  return goToNext(c, presentPermission(row, now, context.principal), 'skipped');
 }
 
 /** When the day of the member ends, in the time zone of their quiet hours; without one, in a day. */

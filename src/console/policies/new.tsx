@@ -132,14 +132,14 @@ async function approve(c: NewPolicyContext, policy: string): Promise<Response> {
       state,
       decision,
     );
-    return redirectAndTell(c, `/console/permissions/${state.permission?.id}`, 'voted');
+    return redirectAndTell(c, `/console/permissions/${state.permission?.id}`, 'approval');
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     // The form was sent twice, and approved the request the first time.
     const decided = decisionState(await c.var.reload()).permission;
     const { member } = c.var.signedIn.context.principal;
     if (decided?.status === 'approved' && member && decided.decidedBy === member.id) {
-      return redirectAndTell(c, `/console/permissions/${decided.id}`, 'voted');
+      return redirectAndTell(c, `/console/permissions/${decided.id}`, 'approval');
     }
     const query = new URLSearchParams({
       permission: state.permission?.id ?? '',

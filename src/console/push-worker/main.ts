@@ -9,6 +9,7 @@ interface PushedNotification {
   body: string;
   path: string;
   tag: string;
+  renotify: boolean;
   deadline: string | null;
 }
 
@@ -24,11 +25,11 @@ worker.addEventListener('notificationclick', (event) => {
   event.waitUntil(openPage(event.notification.data.path));
 });
 
-function show({ title, body, path, tag, deadline }: PushedNotification): Promise<void> {
+function show({ title, body, path, tag, renotify, deadline }: PushedNotification): Promise<void> {
   const options: Options = {
     body: deadline === null ? body : `${body}\nDecide by ${timeText(deadline)}`,
     tag,
-    renotify: deadline !== null,
+    renotify,
     data: { path },
     icon: '/console/assets/favicon.svg',
   };

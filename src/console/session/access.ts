@@ -155,7 +155,7 @@ export function consoleAccess<Q extends NamedQueries>(
       senderMark(keyring, principal),
     ]);
     const told = c.req.method === 'GET' ? readTold(c) : null;
-    const aside = readAside(c);
+    const aside = readAside(c, sender);
     const waiting = waitingText(principal, loaded.inbox);
     c.set('signedIn', { context, session, names, waiting, stop, csrf, sender, aside, told });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);

@@ -6,9 +6,13 @@ import { clearCookie, readCookie, writeCookie } from './cookies';
 
 const COOKIE = 'countersign-told';
 
-/** What a form can have done, of which the page that follows says more. */
+/**
+ * What a form can have done, of which the page that follows says more. `approval` and `denial` are
+ * decisions that a person made; `approved` and `denied` say that they settled the request.
+ */
 export const DEEDS = [
-  'voted',
+  'approval',
+  'denial',
   'revoked',
   'denied',
   'saved',

@@ -77,9 +77,10 @@ describe('a device', () => {
     const { topic, key, ...shown } = ada.device.notifications[0] ?? {};
     expect(shown).toEqual({
       title: 'Decision needed: payout.send',
-      body: 'amount 2,000 EUR · supplier:2\nAsked by Accounts payable',
+      body: '2,000 EUR (amount) and 1 more · supplier:2\nAsked by Accounts payable',
       path: `/console/permissions/${id}`,
       tag: id,
+      renotify: true,
       deadline: '2026-01-31T12:15:00.000Z',
       ttl: 900,
       urgency: 'high',
@@ -99,8 +100,8 @@ describe('a device', () => {
     await world.deliver();
     expect(ada.device.notifications[1]).toMatchObject({
       title: 'Approved: payout.send',
-      body: 'amount 500 EUR · supplier:2\nAsked by Accounts payable, decided by a token of the account',
-      ...{ tag: id, topic, deadline: null, urgency: 'normal', ttl: 86_400 },
+      body: '500 EUR (amount) and 1 more · supplier:2\nAsked by Accounts payable, decided by a token of the account',
+      ...{ tag: id, topic, renotify: false, deadline: null, urgency: 'normal', ttl: 86_400 },
     });
   });
 
@@ -112,8 +113,8 @@ describe('a device', () => {
     await agent.request({ scope: { to: 'everybody' } });
     await world.deliver();
     expect(ada.device.notifications.map(({ body }) => body).sort()).toEqual([
+      '12 (max.recipients) · mailbox:support\nAsked by MailU+202Eer',
       'mailbox:support\nAsked by MailU+202Eer',
-      'max.recipients 12 · mailbox:support\nAsked by MailU+202Eer',
     ]);
   });
 
@@ -194,6 +195,10 @@ describe('what a member chose', () => {
     await later(world, MINUTE);
     expect(ada.device.notifications).toMatchObject([
       { title: '2 requests wait for a decision', path: '/console', tag: 'digest', topic: null },
+    ]);
+    // The device is woken as for one request, and as long as the last one can be decided.
+    expect(ada.device.notifications).toMatchObject([
+      { renotify: true, urgency: 'high', ttl: 4 * 3_600 },
     ]);
     expect(neighbours()).toBe(0);
   });

@@ -1,7 +1,5 @@
 import { withScriptsMark } from '../../../lib/scripts';
-import { findAmount } from '../../../permissions/amount';
-import { shortPathLabel } from '../../../permissions/path-label';
-import type { Permission } from '../../../permissions/permission';
+import { amountOf } from '../../../permissions/amount';
 import { isAsking } from '../channel';
 import { wordsOf } from '../email/compose';
 import { count } from '../email/time-text';
@@ -21,6 +19,8 @@ export interface PushNotification {
   path: string;
   /** A notification replaces an earlier one with the same tag. */
   tag: string;
+  /** Whether the device makes itself felt also if it replaces an earlier one. */
+  renotify: boolean;
   /** Until when a decision is possible; null if none is asked for. */
   deadline: string | null;
 }
@@ -29,7 +29,6 @@ export interface PushNotification {
 const MAX_NAME = 60;
 const MAX_ACTION = 80;
 const MAX_RESOURCE = 120;
-const MAX_LABEL = 40;
 
 /** Composes the notification about a permission: who asks for what, and how much. */
 export function composePermission(message: PermissionMessage): PushNotification {
@@ -44,6 +43,7 @@ export function composePermission(message: PermissionMessage): PushNotification 
     body: `${what}\n${who.join(', ')}`,
     path: `/console/permissions/${permission.id}`,
     tag: permission.id,
+    renotify: isAsking(event),
     deadline: isAsking(event) ? expires_at : null,
   };
 }
@@ -64,6 +64,7 @@ export function composeDigest(messages: readonly PermissionMessage[]): PushNotif
     body: asking.size > 0 && ended > 0 ? `${ended} more ended.` : 'Open the inbox.',
     path: '/console',
     tag: 'digest',
+    renotify: asking.size > 0,
     deadline: null,
   };
 }
@@ -80,6 +81,7 @@ export function composeDisabledWebhook({
     body: written(disabled_reason),
     path: `/console/webhooks/${id}`,
     tag: id,
+    renotify: false,
     deadline: null,
   };
 }
@@ -92,16 +94,9 @@ export function composeAccount({ event, by }: AccountMessage): PushNotification 
     body: `${isStop ? 'Stopped' : 'Resumed'} by ${written(by, MAX_NAME)}. ${ACCOUNT_EFFECTS[event]}`,
     path: '/console',
     tag: 'account',
+    renotify: true,
     deadline: null,
   };
-}
-
-/** The limit that says how much, as it was granted or would be: `amount 2,000 EUR`. */
-function amountOf({ scope, granted_scope, review, status }: Permission): string | null {
-  const proposal = status === 'pending' ? review?.proposal?.scope : undefined;
-  const amount = findAmount(granted_scope ?? proposal ?? scope);
-  if (!amount) return null;
-  return `${shortPathLabel(amount.label, 1, MAX_LABEL)} ${amount.text}`;
 }
 
 /** One line that an agent or a person wrote. */
