@@ -1,6 +1,8 @@
+import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { readText } from '../support/html';
 import { makeMember } from '../support/members';
+import { Outage } from '../support/outage';
 import { World } from '../support/world';
 
 const PAYOUT = {
@@ -11,8 +13,8 @@ const PAYOUT = {
 };
 
 /** Two requests in an account that is not the first, and two people who may decide them. */
-async function makeQueue() {
-  const world = new World();
+async function makeQueue(overrides = {}) {
+  const world = new World(overrides);
   const earlier = await world.account();
   await (await earlier.agent()).request();
   const account = await world.account();
@@ -61,4 +63,16 @@ it('a decision on a phone says on the next page what was granted', async () => {
   expect(answer.headers.get('Location')).toBe(cardOf(first));
   const { text } = await ada.get(cardOf(first));
   expect(readText(text)).toContain('Denied: 2,000 EUR · supplier:2');
+});
+
+it('a decision is taken, and leads to the inbox, if the next request cannot be read', async () => {
+  const outage = new Outage();
+  const { second, ada } = await makeQueue({ DB: outage.database(env.DB) });
+  // The first call reads the request, the second one writes the decision.
+  outage.arm({ call: 3, mode: 'kill before' });
+  const answer = await ada.submit(`${cardOf(second)}/decide?queue`, { decision: 'deny' });
+  expect(outage.hasFailed).toBe(true);
+  expect([answer.status, answer.headers.get('Location')]).toEqual([303, '/console']);
+  outage.arm(null);
+  expect(readText((await ada.get('/console')).text)).toContain('Denied: 2,000 EUR · supplier:2');
 });
