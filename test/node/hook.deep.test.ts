@@ -218,16 +218,16 @@ it.each(TOOLS)('%s: no opinion, a denial, and an approval with its outcome', asy
 
 it('a retry finds its approval, two calls at once never share one, and a denial holds', async () => {
   const tool = 'claude-code';
-  const before = (command: string, session?: string, timeout = 6) =>
+  const before = (command: string, session?: string, timeout = 60) =>
     run(tool, eventBefore(tool, callOf(tool, command, session)), { timeout });
-  const first = await before('git push origin a');
+  const first = await before('git push origin a', undefined, 6);
   const asked = await waiting();
   expect(reasonOf(first)).toContain(`/console/permissions/${asked.id}`);
-  expect(reasonOf(await before('git push origin a'))).toContain(asked.id);
+  expect(reasonOf(await before('git push origin a', undefined, 6))).toContain(asked.id);
   await decide('approve');
   expect((await before('git push origin a')).json).toMatchObject(APPROVED[tool]);
 
-  const call = () => before('git push origin b', undefined, 30);
+  const call = () => before('git push origin b');
   const both = Promise.all([call(), call()]);
   await decide('approve');
   await decide('deny');
