@@ -15,6 +15,11 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** The day of a time in UTC, such as `2026-01-31`, or the day that is some days before it. */
+export function dayText(ms: number, before = 0): string {
+  return formatTime(ms - before * DAY).slice(0, 10);
+}
+
 /** Says a time of ISO 8601 in UTC to the minute, such as `2026-01-31 12:00 UTC`. */
 export function utcText(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;

@@ -10,7 +10,7 @@ import { choice, day } from '../http/fields';
 import { body, noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { type LazyOutput, lazy } from '../lib/lazy';
-import { DAY } from '../lib/time';
+import { DAY, dayText } from '../lib/time';
 import {
   ComplianceReport,
   presentReport,
@@ -32,7 +32,7 @@ export const ReportCreation = lazy(() =>
         .strictObject({
           start: day.meta({ description: 'The first day, in UTC.' }),
           end: day.meta({
-            description: `The last day, not after today. At most ${MAX_PERIOD_DAYS} days in all.`,
+            description: `The last day; today if it is later. At most ${MAX_PERIOD_DAYS} days in all.`,
           }),
         })
         .meta({ examples: [{ start: '2026-01-01', end: '2026-01-31' }] }),
@@ -45,7 +45,8 @@ export const ReportCreation = lazy(() =>
 
 /**
  * Requests a compliance report, which a background job makes. It covers the entries of the period
- * that are in the log now and that the account's plan keeps.
+ * that are in the log now and that the account's plan keeps. A period that ends later than today is
+ * one that ends today.
  * @throws Problem `plan_required`, `invalid_request` for a refused period, `too_many_exports`
  */
 export async function createReport(
@@ -57,14 +58,16 @@ export async function createReport(
     throw new Problem('plan_required', 'Compliance reports come with the plan enterprise.');
   }
   const now = runtime.now();
-  const to = end.time + DAY;
+  const today = Math.floor(now / DAY) * DAY;
+  const last = Math.min(end.time, today);
+  const to = last + DAY;
   if (start.time > end.time) refusePeriod('start', 'must not be after the end');
-  if (end.time > now) refusePeriod('end', 'must not be after today, in UTC');
+  if (start.time > today) refusePeriod('start', 'must not be after today, in UTC');
   if (to - start.time > MAX_PERIOD_DAYS * DAY)
     refusePeriod('end', `must be within ${MAX_PERIOD_DAYS} days, start included`);
   const request: ReportRequest = {
     report_type,
-    period: { start: start.text, end: end.text },
+    period: { start: start.text, end: dayText(last) },
     from: start.time,
     to,
   };

@@ -216,10 +216,10 @@ describe('the reports of the console', () => {
 
   it('show what is wrong with the period at its field', async () => {
     const { browser } = await enter('auditor', { plan: 'enterprise' });
-    const sent = await send(browser, '/console/reports', { ...REPORT, end: '2026-02-01' });
+    const sent = await send(browser, '/console/reports', { ...REPORT, start: '2026-02-01' });
     expect(sent.status).toBe(400);
-    expect(sent.text).toMatch(/id="field-end"[^>]*aria-invalid="true"[^>]*value="2026-02-01"/);
-    expect(sent.text).toMatch(/id="field-end-fault">must not be after today/);
+    expect(sent.text).toMatch(/id="field-start"[^>]*aria-invalid="true"[^>]*value="2026-02-01"/);
+    expect(sent.text).toMatch(/id="field-start-fault">must not be after the end/);
     const malformed = await send(browser, '/console/reports', { ...REPORT, start: HOSTILE });
     expect(malformed.text).toMatch(/id="field-start-fault">must be a date/);
     expect(malformed.text).not.toContain('<script>alert');

@@ -59,7 +59,7 @@ const PAGES: Record<string, readonly [path: string, scope: Scope]> = {
 };
 
 /** Kinds whose names are loaded, so that one without a name is deleted. */
-const NAMED = ['agent', 'policy', 'member'];
+const NAMED = ['agent', 'policy', 'member', 'webhook', 'chan', 'conn'];
 
 /**
  * Names the target: `the agent Mailer`, or `a webhook` for kinds without names. Links to its page

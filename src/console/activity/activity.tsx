@@ -9,6 +9,7 @@ import { Named } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { ActivityList, actionLabel } from './activity-list';
 
+const NAMED = ['people', 'agents', 'policies', 'webhooks', 'channels', 'connections'] as const;
 const FILTERS = ['actor', 'action', 'target', 'start_date', 'end_date'] as const;
 
 /**
@@ -20,7 +21,7 @@ export async function showActivity(c: ConsoleContext): Promise<Response> {
   const typed = readQuery(c);
   const [{ page, refusal }, names] = await Promise.all([
     listOrRefusal(async () => listActivity(context, validate(ActivityQuery(), typed))),
-    loadNames(context, ['people', 'agents', 'policies']),
+    loadNames(context, NAMED),
   ]);
   const address = new URL(c.req.url);
   const children = (

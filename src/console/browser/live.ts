@@ -25,6 +25,16 @@ export function watchConnection(): void {
   addEventListener('online', () => say(''));
 }
 
+/** Switches the buttons of a decision off once its request has ended. */
+export function endDecision(): void {
+  document.addEventListener('htmx:after:swap', () => {
+    if (!document.querySelector('#live-state [data-ended]')) return;
+    const form = document.querySelector<HTMLFormElement>('#decide');
+    for (const field of form?.elements ?? [])
+      if (field instanceof HTMLButtonElement) field.disabled = true;
+  });
+}
+
 /** If there is no connection, says that the form was not sent. Returns whether it said so. */
 export function warnIfOffline(): boolean {
   if (navigator.onLine) return false;

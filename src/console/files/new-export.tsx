@@ -1,6 +1,7 @@
 import { type AuditEntry, EventType } from '../../audit/entry';
 import { createExport, ExportCreation } from '../../audit/exports/create';
 import type { ExportFormat } from '../../audit/exports/export';
+import { dayText } from '../../lib/time';
 import {
   type Refusal,
   readAddress,
@@ -24,7 +25,6 @@ import {
 import type { ConsoleContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
 import { ExcelCheckBox } from './excel-check-box';
-import { dayText } from './wording';
 
 const FORMATS: readonly (readonly [format: ExportFormat, label: string])[] = [
   ['json', 'JSON'],

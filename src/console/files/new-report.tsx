@@ -1,3 +1,4 @@
+import { dayText } from '../../lib/time';
 import { FRAMEWORKS } from '../../reports/controls';
 import { createReport, ReportCreation } from '../../reports/create';
 import { type REPORT_FORMATS, REPORT_TYPES } from '../../reports/report';
@@ -14,7 +15,6 @@ import { sendPage } from '../frame/page';
 import { DateField, Form, SelectField, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
-import { dayText } from './wording';
 
 const FORMATS: readonly (readonly [format: (typeof REPORT_FORMATS)[number], label: string])[] = [
   ['pdf', 'PDF, to read'],

@@ -1,4 +1,3 @@
-import { DAY } from '../../lib/time';
 import { pluralOf } from '../parts/words';
 
 /** A number with its noun, such as `1,204 entries`. */
@@ -21,9 +20,4 @@ function unitText(count: number, unit: string): string {
 /** A span of days or times, as it was written. */
 export function spanText(start: string, end: string): string {
   return start === end ? start : `${start} to ${end}`;
-}
-
-/** The day of a time in UTC, such as `2026-01-31`, or some days before it. */
-export function dayText(time: number, before = 0): string {
-  return new Date(time - before * DAY).toISOString().slice(0, 10);
 }

@@ -1,7 +1,7 @@
 import { shorten } from '../../lib/text';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
 import { Named, Time, Written } from '../parts/inline';
-import { ByWhom, MAX_IN_LIST, RequestRow } from '../parts/request';
+import { Deciders, MAX_IN_LIST, RequestRow } from '../parts/request';
 import { OutcomeBadge } from '../permission/outcome';
 
 /** Requests that have ended. */
@@ -37,12 +37,11 @@ function EndedRow({ permission }: { permission: Permission }) {
 
 /** Who decided a request, and when it ended. */
 function End({ permission }: { permission: Permission }) {
-  const { decided_by, policy_id, decided_at, updated_at, expires_at } = permission;
-  const by = policy_id ?? decided_by;
+  const { decided_at, updated_at, expires_at } = permission;
   const endedAt = isWithdrawn(permission) ? updated_at : expires_at;
   return (
     <>
-      {by && ['by ', policy_id && 'the policy “', <ByWhom id={by} />, policy_id && '”', ', ']}
+      {decided_at && ['by ', <Deciders permission={permission} />, ', ']}
       <Time at={decided_at ?? endedAt} />
     </>
   );

@@ -97,6 +97,29 @@ export function ByWhom({ id, isShort = false }: { id: string; isShort?: boolean 
   );
 }
 
+/**
+ * Everybody who decided: all members whose votes did it, or the policy, the series or the token of
+ * the account.
+ */
+export function Deciders({ permission }: { permission: Permission }) {
+  const { review, status, decided_by, policy_id } = permission;
+  if (policy_id !== null)
+    return (
+      <>
+        the policy “<Named id={policy_id} />”
+      </>
+    );
+  const decision = status === 'denied' ? 'deny' : 'approve';
+  const votes = review?.votes?.filter((vote) => vote.decision === decision) ?? [];
+  if (votes.length > 0) return <>{joinElements(votes.map(voterOf), ' and ')}</>;
+  return decided_by !== null && <ByWhom id={decided_by} />;
+}
+
+/** Who voted, by the name that the vote has. */
+export function voterOf({ by, name }: { by: string; name: string | null }): Child {
+  return name === null ? <Named id={by} /> : <Written text={name} />;
+}
+
 interface RequestRowProps {
   request: Permission;
   /** Who asked, where the list has requests of several agents. */

@@ -2,7 +2,6 @@ import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
 import { amountOf } from '../../permissions/amount';
 import { presentContents } from '../../permissions/contents';
-import { listPermissions } from '../../permissions/list';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
 import {
   presentPermission,
@@ -40,15 +39,13 @@ import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { hasMoreThanTitle, PreviewCard } from './preview';
 import { agentOfQueue, findNext } from './queue';
-import { SimilarRequests } from './similar-requests';
+import { listSimilar, SimilarRequests } from './similar-requests';
 import { Story } from './story';
 import { Votes } from './votes';
 import { NobodyNotified, WhoWasTold } from './who-was-told';
 
 export type CardContext = PreloadedContext<typeof preloadDecidable>;
 
-/** How many similar requests a card shows. */
-const SIMILAR = 5;
 /**
  * A permission has few entries: its request, the decision, and the uses and the end of its token.
  */
@@ -112,7 +109,7 @@ export async function sendCard(
   const [names, similar, story, notifications, notifiedNobody, next, [policies]] =
     await Promise.all([
       loadNames(context, ['people', 'agents', 'policies']),
-      listPermissions(context, { agent_id, action, limit: SIMILAR + 1 }),
+      listSimilar(context, permission),
       maySeeLog && listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY }),
       listNotifications(context, { id: row.id, limit: MESSAGES }),
       isPending && hasNotifiedNobody(context, row.id),
@@ -218,9 +215,7 @@ export async function sendCard(
             <WhoWasTold notifications={notifications} />
           </div>
         </div>
-        <SimilarRequests
-          permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)}
-        />
+        <SimilarRequests permissions={similar} />
         {story && <Story entries={story.data} />}
         <ForPrograms
           facts={[

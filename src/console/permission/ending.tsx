@@ -4,7 +4,7 @@ import type { Refusal } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Time, Written } from '../parts/inline';
-import { ByWhom, RequestTitle } from '../parts/request';
+import { Deciders, RequestTitle } from '../parts/request';
 import { GivenSeries } from '../series/live-series';
 
 interface EndingProps {
@@ -26,8 +26,6 @@ const WORDS: Record<Permission['status'], string> = {
 export function Ending({ permission, refusal, next }: EndingProps) {
   const {
     status,
-    decided_by,
-    policy_id,
     decided_at,
     decision_reason,
     token,
@@ -36,7 +34,6 @@ export function Ending({ permission, refusal, next }: EndingProps) {
     granted_series,
     series_usage,
   } = permission;
-  const by = policy_id ?? decided_by;
   return (
     <Section
       name="ending"
@@ -59,11 +56,11 @@ export function Ending({ permission, refusal, next }: EndingProps) {
           The agent may not do it.
         </p>
       )}
-      {by && decided_at && (
+      {decided_at && (
         <p>
-          By {policy_id && 'the policy '}
+          By{' '}
           <strong>
-            <ByWhom id={by} />
+            <Deciders permission={permission} />
           </strong>
           , <Time at={decided_at} />
         </p>

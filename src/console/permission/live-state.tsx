@@ -24,7 +24,8 @@ interface LiveStateProps {
 
 /**
  * Says on an open card that its request was decided, has expired or has another vote. The card
- * itself stays as it is: what somebody types must not move.
+ * itself stays as it is: what somebody types must not move. Once the request has ended, the script
+ * switches its buttons off.
  */
 export function LiveState({ row, status, seen = markOf(row, status), agentId }: LiveStateProps) {
   const hasChanged = markOf(row, status) !== seen;
@@ -34,10 +35,10 @@ export function LiveState({ row, status, seen = markOf(row, status), agentId }: 
       id="live-state"
       source={`/console/permissions/${row.id}/state?${source}`}
       seconds={INTERVAL}
-      reloads={!hasChanged}
+      reloads={status === 'pending'}
     >
       {hasChanged && (
-        <p class="notice waiting">
+        <p class="notice waiting" data-ended={status === 'pending' ? undefined : ''}>
           {CHANGES[status]} <a href={cardAddress(row.id, agentId)}>Load the page again</a>
         </p>
       )}

@@ -2,7 +2,7 @@ import type { ReviewedPermission } from '../../permissions/permission';
 import type { Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
 import { Badge, joinElements, Named, Time, Written } from '../parts/inline';
-
+import { voterOf } from '../parts/request';
 import { pluralOf } from '../parts/words';
 
 /** The channel of a vote, in words. */
@@ -56,10 +56,7 @@ export function Votes({
           {votes.map(({ by, name, decision, series, reason, signed, at, via }) => (
             <li>
               <span>
-                <strong>
-                  {name === null && <Named id={by} />}
-                  {name !== null && <Written text={name} />}
-                </strong>{' '}
+                <strong>{voterOf({ by, name })}</strong>{' '}
                 <Badge state={decision} label={decision === 'approve' ? 'approved' : 'denied'} />
                 {signed && [' ', <span class="badge neutral">signed with a passkey</span>]}
                 <small>
