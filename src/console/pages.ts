@@ -5,6 +5,7 @@ import { preloadEntry } from '../audit/get';
 import { Problem } from '../errors';
 import { sendAsset } from '../http/asset';
 import type { AppEnv, Scope } from '../http/context';
+import { preloadPermissionWithContents } from '../permissions/contents';
 import { preloadPermission } from '../permissions/permission';
 import { preloadDecidable } from '../permissions/preload-decidable';
 import { preloadPolicy } from '../policies/update';
@@ -19,7 +20,7 @@ import { editAgent, removeAgent, rotateKey, switchAgent } from './agents/change'
 import { registerAgent, showRegistration } from './agents/register';
 import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
-import { sendEntry, sendMember, sendProof } from './audit/verify';
+import { sendContents, sendEntry, sendMember, sendProof } from './audit/verify';
 import { removeChannel, sendChannelTest, showChannel, switchChannel } from './channels/channel';
 import {
   addChannel,
@@ -149,6 +150,11 @@ export const pages = new Hono<AppEnv>()
     '/console/permissions/:id/statement',
     consoleAccess(DECIDE, preloadFormStatement),
     sendStatement,
+  )
+  .get(
+    '/console/permissions/:id/contents',
+    consoleAccess('permissions:read', preloadPermissionWithContents),
+    sendContents,
   )
   .get(
     '/console/permissions/:id/receipt',

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../lib/json';
+import type { NumberFormat } from '../lib/number-format';
 import { shorten } from '../lib/text';
 import { valueText } from './limit-texts';
 import { pathLabel, shortPathLabel } from './path-label';
@@ -21,21 +22,25 @@ const MAX_LABEL = 40;
  * or `5 (price) and 2 more`. It takes the limits as they were granted, or as they would be. Null if
  * they have no number.
  */
-export function amountOf({
-  scope,
-  granted_scope,
-  review,
-  status,
-}: Pick<Permission, 'scope' | 'granted_scope' | 'review' | 'status'>): string | null {
+export function amountOf(
+  {
+    scope,
+    granted_scope,
+    review,
+    status,
+  }: Pick<Permission, 'scope' | 'granted_scope' | 'review' | 'status'>,
+  formatNumber?: NumberFormat,
+): string | null {
   const proposal = status === 'pending' ? review?.proposal?.scope : undefined;
-  return amountText(granted_scope ?? proposal ?? scope);
+  return amountText(granted_scope ?? proposal ?? scope, formatNumber);
 }
 
 /**
- * The agent chooses the names of its limits, and so which number leads. So the line names the
- * limit, except where it can only be the amount, and says how many other numbers there are.
+ * The amount of a scope, as {@link amountOf} says it. The agent chooses the names of its limits, and
+ * so which number leads. So the line names the limit, except where it can only be the amount, and
+ * says how many other numbers there are.
  */
-function amountText(scope: JsonObject): string | null {
+export function amountText(scope: JsonObject, formatNumber?: NumberFormat): string | null {
   const leaves = scopeLeaves(scope);
   const numbers = leaves.filter(([, value]) => typeof value === 'number');
   const named = numbers.find(([path]) => path.some((key) => /amount/i.test(key)));
@@ -48,7 +53,7 @@ function amountText(scope: JsonObject): string | null {
       typeof text === 'string' &&
       CURRENCY.test(text),
   )?.[1];
-  const number = shorten(valueText(value), MAX_NUMBER);
+  const number = shorten(valueText(value, formatNumber), MAX_NUMBER);
   const label = pathLabel(path);
   const others = leaves.filter(([, other]) => hasNumber(other)).length - 1;
   const isPlain = currency !== undefined && others === 0 && PLAIN_LABELS.includes(label);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Browser } from '../support/browser';
 import { depth } from '../support/depth';
+import { readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { approve, makeReview } from '../support/reviews';
 import { asIdentifier } from '../support/texts';
@@ -306,6 +307,9 @@ describe('an entry', () => {
     const page = await browser.get(`/console/audit/${approval.id}`);
     expect([page.status, page.cost.trips]).toEqual([200, 2]);
     expect(page.text.match(/voted to approve/g)).toHaveLength(2);
+    expect(readText(page.text)).toContain(
+      `${people[0].email} and ${people[1].email} approved 250 (amount) · `,
+    );
     expect(page.text).toContain('“<bdi>As agreed</bdi>”');
     expect(page.text).toContain('not signed');
     expect(page.text).toContain('>Limit <code>amount</code></th>');

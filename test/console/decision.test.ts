@@ -331,7 +331,7 @@ describe('the decision card', () => {
       const text = readText((await browser.get(path)).text);
       return text.slice(
         text.indexOf('Policies that apply now'),
-        text.indexOf('Other requests of this agent'),
+        text.indexOf('Past decisions on this action'),
       );
     }
 
@@ -561,6 +561,57 @@ describe('a decision', () => {
   });
 });
 
+it('numbers are written as in the language of the reader', async () => {
+  const scope = { amount: 2_000.5, currency: 'EUR' };
+  const { browser, path } = await open('approver', { scope });
+  const readIn = async (language: string, address: string) =>
+    readText(
+      (await browser.send('GET', address, { headers: { 'Accept-Language': language } })).text,
+    );
+  for (const [language, amount] of [
+    ['de-DE,de;q=0.9,en;q=0.8', '2.000,5 EUR'],
+    ['fr', '2 000,5 EUR'],
+    ['en-GB', '2,000.5 EUR'],
+  ] as const) {
+    const card = await readIn(language, path);
+    expect(card).toContain(`${amount} · mail:support`);
+    expect(card).toContain(`At most ${amount.replace(' EUR', '')}`);
+    expect(await readIn(language, '/console')).toContain(`${amount} · mail:support`);
+  }
+});
+
+describe('past decisions', () => {
+  it('are the newest five of the agent for the action, by the time of the decision', async () => {
+    const { account, agent, browser, path } = await open();
+    const asked = { action: 'mail.send', resource: 'mail:support' };
+    const ask = async (title: string) => {
+      const { id } = await agent.request({ ...asked, preview: { title } });
+      return id;
+    };
+    const first = await ask('Asked first, decided last');
+    for (let number = 1; number <= 5; number++) {
+      const decision = number % 2 === 0 ? 'approve' : 'deny';
+      await account.must(
+        200,
+        'POST',
+        `/v1/permissions/${await ask(`Number ${number}`)}/${decision}`,
+        {},
+      );
+      account.world.advance(1_000);
+    }
+    await account.must(200, 'POST', `/v1/permissions/${first}/approve`, {});
+    await ask('Still pending');
+    const page = await browser.get(path);
+    const text = readText(page.text);
+    const part = text.slice(text.indexOf('Past decisions on this action'));
+    expect(part.match(/Asked first, decided last|Number \d|Still pending/g)).toEqual([
+      'Asked first, decided last',
+      ...['Number 5', 'Number 4', 'Number 3', 'Number 2'],
+    ]);
+    expect(page.cost.trips).toBe(2);
+  });
+});
+
 describe('a review', () => {
   it('takes no approval from a card that shows other limits than the votes have left', async () => {
     const { account, agent, people } = await makeReview({ approvals: 2 });
@@ -617,6 +668,9 @@ describe('a review', () => {
     await grace.browser.submit(`${path}/decide`, { decision: 'approve', votes: '1' });
     const done = readText((await ada.browser.get(path)).text);
     expect(done).toContain('Review: 2 of 2 approvals');
+    expect(done).toContain(`By ${ada.email} and ${grace.email}, `);
+    const list = readText((await ada.browser.get('/console?status=approved')).text);
+    expect(list).toContain(`by ${ada.email} and ${grace.email}, `);
     expect(done).toContain('max 10 7');
   });
 

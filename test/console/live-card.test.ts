@@ -48,10 +48,12 @@ describe('an open card', () => {
     expect(await look()).toEqual({ status: 200, says: '', goesOn: true, trips: 1 });
     await vote(ben.token);
     const voted = await look();
-    expect(voted).toMatchObject({ goesOn: false, trips: 1 });
+    expect(voted).toMatchObject({ goesOn: true, trips: 1 });
     expect(voted.says).toContain('Somebody has voted since you opened this page.');
     await world.must(200, 'POST', `/v1/permissions/${id}/deny`, { token: ben.token, body: {} });
-    expect((await look()).says).toContain('This request was denied since you opened this page.');
+    const denied = await look();
+    expect(denied.says).toContain('This request was denied since you opened this page.');
+    expect(denied.goesOn).toBe(false);
     expect(sourceOf((await ada.browser.get(`/console/permissions/${id}`)).text)).toBeNull();
   });
 

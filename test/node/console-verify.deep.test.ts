@@ -11,6 +11,9 @@ import {
 // biome-ignore lint/suspicious/noExplicitAny: answers of the service
 type Json = any;
 
+/** The step that compares what the page of the request shows. */
+const CONTENTS = 'The page of the request shows what was asked for';
+
 describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
   let local: LocalConsole;
   let browser: Browser;
@@ -73,6 +76,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     const { id } = await request({
       scope: { amount: 250, folders: ['größer'] },
       input: { to: 'ada@example.com' },
+      preview: { title: 'Send the invoice' },
     });
     await page.goto(`${origin}/console/permissions/${id}`);
     await page.click('text=Approve with passkey');
@@ -82,9 +86,11 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
 
   afterAll(() => local.stop());
 
-  const steps = () =>
-    page
+  /** The states of the steps about the log and who decided. */
+  const steps = (shown = page) =>
+    shown
       .locator('.steps li')
+      .filter({ hasNotText: CONTENTS })
       .evaluateAll((items) => items.map((item) => (item as Json).dataset.state as string));
 
   async function verify(): Promise<string[]> {
@@ -136,6 +142,21 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     expect(loaded).toContain('/console/assets/verify.js');
     expect(await page.locator('.verdict').getAttribute('class')).toContain('good');
     expect(faults).toEqual([]);
+  });
+
+  it('compares the arguments and the preview that are shown with their digests in the log', async () => {
+    const step = page.locator('.steps li', { hasText: CONTENTS });
+    await verify();
+    expect(await step.getAttribute('data-state')).toBe('passed');
+    expect(await step.textContent()).toContain('Compared: the arguments and the preview.');
+    for (const [text, changed] of [
+      ['ada@example.com', 'eve@example.com'],
+      ['Send the invoice', 'Send the voucher'],
+    ] as const) {
+      await verifyChanged('**/contents', (body) => body.replace(text, changed));
+      expect(await step.getAttribute('data-state')).toBe('failed');
+      expect(await step.locator('details[open] code').count()).toBeGreaterThan(1);
+    }
   });
 
   it('shows an entry in red that should have been sealed long ago', async () => {
@@ -250,11 +271,8 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     await older.click('text=Verify in this browser');
     const verdict = older.locator('.verdict');
     await verdict.waitFor();
-    const states = await older
-      .locator('.steps li')
-      .evaluateAll((items) => items.map((item) => (item as Json).dataset.state as string));
     const found = {
-      states,
+      states: await steps(older),
       tone: await verdict.getAttribute('class'),
       text: await verdict.textContent(),
       steps: await older.locator('.steps li').allTextContents(),

@@ -15,10 +15,9 @@ const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
  * what it counts.
  */
 export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: AgentStatistics }) {
-  const { may, now } = usePage();
+  const { may, now, formatNumber } = usePage();
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
-  const share = (count: number) =>
-    `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
+  const share = (count: number) => `${formatNumber(count)} (${Math.round((100 * count) / total)}%)`;
   const request = (label: string, status: string, value: number): Bar => {
     const bar = { label, value, text: share(value) };
     if (!may('permissions:read')) return bar;
@@ -46,7 +45,7 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
       />
       {total > 0 && (
         <p>
-          It made <strong>{total.toLocaleString('en')}</strong> {pluralOf(total, 'request')}.
+          It made <strong>{formatNumber(total)}</strong> {pluralOf(total, 'request')}.
           {approved_requests > 0 && [
             ' Those that were approved waited ',
             <strong>{duration(avg_approval_time_ms)}</strong>,
@@ -118,6 +117,7 @@ interface BarChartProps {
  * follow as a table.
  */
 function BarChart({ title, columns, bars, nothing }: BarChartProps) {
+  const { formatNumber } = usePage();
   const greatest = Math.max(0, ...bars.map(({ value }) => value));
   const percent = scaleLinear([0, greatest], [0, 100]);
   return (
@@ -129,7 +129,7 @@ function BarChart({ title, columns, bars, nothing }: BarChartProps) {
       {greatest > 0 && (
         <>
           <ul>
-            {bars.map(({ label, value, text = value.toLocaleString('en'), href }) => (
+            {bars.map(({ label, value, text = formatNumber(value), href }) => (
               <li>
                 <LinkIf href={href}>
                   <span>{label}</span> <span>{text}</span>
@@ -149,7 +149,7 @@ function BarChart({ title, columns, bars, nothing }: BarChartProps) {
                   <th scope="row">
                     <LinkIf href={href}>{label}</LinkIf>
                   </th>
-                  <td>{value.toLocaleString('en')}</td>
+                  <td>{formatNumber(value)}</td>
                 </tr>
               ))}
             </Table>

@@ -5,11 +5,11 @@ import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-
 import { listAuditEntries } from '../../audit/list';
 import { duration } from '../../lib/duration';
 import { SECOND } from '../../lib/time';
-import { limitTexts } from '../../permissions/limit-texts';
+import { limitValues } from '../../permissions/limit-texts';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ForPrograms, LinkButton, Section } from '../parts/blocks';
-import { Badge, Code, JsonText, joinElements, Named, Time, Written } from '../parts/inline';
+import { Badge, Code, JsonText, joinElements, Named, Time, Value, Written } from '../parts/inline';
 import { Story } from '../permission/story';
 import { Gap } from './entry-list';
 import { auditAddress } from './filters';
@@ -200,11 +200,11 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
     preview_digest && ['Digest of the preview', <Code text={preview_digest} />],
     ['Came from', ip_address === '' ? 'the service itself' : <Code text={ip_address} />],
     ['Program', <Written text={user_agent} />],
-    ...limitTexts(scope ?? {}).map(([label, value]): [Child, Child] => [
+    ...limitValues(scope ?? {}).map(([label, value]): [Child, Child] => [
       <>
         Limit <Code text={label} />
       </>,
-      <Written text={value} />,
+      <Value of={value} />,
     ]),
   ];
   return (

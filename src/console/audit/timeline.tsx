@@ -1,6 +1,8 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import type { AuditHistogram } from '../../audit/get-histogram';
+import type { NumberFormat } from '../../lib/number-format';
 import { formatTime } from '../../lib/time';
+import { usePage } from '../frame/page-context';
 import { LinkButton, Table } from '../parts/blocks';
 import { pluralOf } from '../parts/words';
 import { auditAddress, type Filters, isNarrowed } from './filters';
@@ -41,13 +43,14 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
     const range = { from: from + index * step, to: from + (index + 1) * step };
     return { ...range, entries, address: auditAddress(filters, selectRange(range, now)) };
   });
+  const { formatNumber } = usePage();
   const total = bars.reduce((sum, { entries }) => sum + entries, 0);
   const around = rangesAround(span, { now, kept });
   return (
     <section class="card" aria-labelledby="timeline-title">
       <div class="bar">
         <h2 id="timeline-title">
-          {countText(total)}
+          {countText(total, formatNumber)}
           <span class="soft">
             {' '}
             from {formatUtc(from)} UTC until {to > now ? 'now' : `${formatUtc(to)} UTC`}
@@ -93,7 +96,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
                   <th scope="row">
                     <a href={address}>{formatUtc(from)}</a>
                   </th>
-                  <td>{entries.toLocaleString('en')}</td>
+                  <td>{formatNumber(entries)}</td>
                 </tr>
               ))}
           </Table>
@@ -105,6 +108,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
 
 /** The bars. People who cannot see or point at them have the same links in the table. */
 function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) {
+  const { formatNumber } = usePage();
   const most = Math.max(...bars.map(({ entries }) => entries));
   const height = scaleLinear([0, Math.max(most, 1)], [0, BAR_HEIGHT - TOP]);
   const time = scaleUtc([from, to], [0, 100]);
@@ -120,7 +124,7 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
       <rect class="selection" data-selection x="0" y="0" width="0" height={BAR_HEIGHT} />
       {most > 0 && (
         <text x="0" y="12">
-          {`at most ${most.toLocaleString('en')}`}
+          {`at most ${formatNumber(most)}`}
         </text>
       )}
       {bars.map(({ entries, address, from }, index) => {
@@ -128,7 +132,7 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
         const tall = Math.max(height(entries), MIN_BAR);
         return (
           <a href={address} tabindex={-1}>
-            <title>{`${formatUtc(from)} UTC: ${countText(entries)}`}</title>
+            <title>{`${formatUtc(from)} UTC: ${countText(entries, formatNumber)}`}</title>
             <rect
               class="area"
               x={`${index * width}%`}
@@ -171,8 +175,8 @@ function tickText(tick: Date): string {
   return tick.toLocaleDateString('en', { timeZone: 'UTC', month: 'short', day: 'numeric' });
 }
 
-function countText(entries: number): string {
-  return `${entries.toLocaleString('en')} ${pluralOf(entries, 'entry', 'entries')}`;
+function countText(entries: number, formatNumber: NumberFormat): string {
+  return `${formatNumber(entries)} ${pluralOf(entries, 'entry', 'entries')}`;
 }
 
 /** A time in UTC as the pages without script show it; a midnight is a date. */

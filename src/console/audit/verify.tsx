@@ -4,6 +4,9 @@ import type { AuditEntry } from '../../audit/entry';
 import { type preloadEntry, requireEntry } from '../../audit/get';
 import { proveInclusion } from '../../audit/tree/prove-inclusion';
 import type { Id } from '../../lib/typeid';
+import { type preloadPermissionWithContents, presentContents } from '../../permissions/contents';
+import { requirePermission } from '../../permissions/permission';
+import { usePage } from '../frame/page-context';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 
 interface VerifyProps {
@@ -16,7 +19,8 @@ interface VerifyProps {
  * Verifies the entry in the browser, step by step, and says how to do it without trusting the
  * service.
  */
-export function Verify({ entry: { id }, request }: VerifyProps) {
+export function Verify({ entry: { id, permission_request_id }, request }: VerifyProps) {
+  const { may } = usePage();
   const address = `/console/audit/${id}`;
   return (
     <section
@@ -24,6 +28,7 @@ export function Verify({ entry: { id }, request }: VerifyProps) {
       aria-labelledby="verify-title"
       data-verify={address}
       data-request={request && request !== id ? `/console/audit/${request}` : undefined}
+      data-contents={may('permissions:read') ? contentsAddress(permission_request_id) : undefined}
     >
       <h2 id="verify-title">Verify</h2>
       <p class="soft">
@@ -86,6 +91,21 @@ export async function sendProof(c: ConsoleContext): Promise<Response> {
     200,
     HEADERS,
   );
+}
+
+function contentsAddress(permission: string): string {
+  return `/console/permissions/${permission}/contents`;
+}
+
+/** Answers with the arguments and the preview of a request, as far as the service has them. */
+export async function sendContents(
+  c: PreloadedContext<typeof preloadPermissionWithContents>,
+): Promise<Response> {
+  const { signedIn, loaded } = c.var;
+  const row = requirePermission(signedIn.context.principal, loaded.permission?.[0]);
+  const { input, preview } = presentContents(row);
+  const contents = { ...(row.input !== null && { input }), ...(preview && { preview }) };
+  return c.json(contents, 200, HEADERS);
 }
 
 /** Answers as `GET /v1/members/:id`, with the passkeys. */

@@ -1,6 +1,8 @@
 import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
-import { Code, Named, Written } from '../parts/inline';
+import { amountText } from '../../permissions/amount';
+import { usePage } from '../frame/page-context';
+import { Code, joinElements, Named, Written } from '../parts/inline';
 
 /** The types of events, as the filters and the list name them. */
 export const EVENT_NAMES: Record<AuditEntry['event_type'], string> = {
@@ -12,13 +14,25 @@ export const EVENT_NAMES: Record<AuditEntry['event_type'], string> = {
   revoke: 'revocation',
 };
 
-/** An entry as a sentence: who did what. */
+/** An entry as a sentence: who did what, with the amount of its limits and everybody who decided. */
 export function EntryInWords({ entry }: { entry: AuditEntry }) {
+  const { formatNumber } = usePage();
   const { agent_id, event_type } = entry;
-  const { action, resource, decided_by, expired } = detailsOf(entry);
+  const { action, resource, expired, scope } = detailsOf(entry);
   const agent = <Named id={agent_id} />;
-  const by = authorOf(decided_by);
-  const what = [<Code text={action} />, ' on ', <Written text={resource} />];
+  const by = authorsOf(entry);
+  const amount = amountText(scope ?? {}, formatNumber);
+  const what = [
+    amount !== null && [
+      <strong>
+        <Written text={amount} />
+      </strong>,
+      ' · ',
+    ],
+    <Code text={action} />,
+    ' on ',
+    <Written text={resource} />,
+  ];
   const expiry = {
     withdrawn: ['The request of ', agent, ' for ', what, ' was withdrawn'],
     token: ['The token of ', agent, ' for ', what, ' expired unused'],
@@ -35,11 +49,18 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
   return <>{sentences[event_type]}</>;
 }
 
-/** Who decided, at the start of a sentence. */
-function authorOf(decidedBy: string | null | undefined): Child {
-  if (!decidedBy) return 'The service';
-  if (decidedBy.startsWith('user_')) return 'A token of the account';
-  return <Decider id={decidedBy} />;
+/** Who did it, at the start of a sentence: of a decision, everybody whose votes decided it. */
+function authorsOf(entry: AuditEntry): Child {
+  const { votes = [], decided_by } = detailsOf(entry);
+  const voters = votes.filter(({ decision }) => decision === entry.event_type).map(({ by }) => by);
+  const authors = voters.length > 0 ? voters : [decided_by];
+  return joinElements(authors.map(authorOf), ' and ');
+}
+
+function authorOf(id: string | null | undefined): Child {
+  if (!id) return 'The service';
+  if (id.startsWith('user_')) return 'A token of the account';
+  return <Decider id={id} />;
 }
 
 /**

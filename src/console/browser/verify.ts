@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../packages/verify/core/json.ts';
 import { SessionEnded } from './session-ended';
+import { type Contents, checkContents, hasDigests } from './verify-contents';
 import type { Finding, Step } from './verify-finding';
 import { describeMissingProof } from './verify-missing';
 import { checkCheckpoint, checkEntry, checkPath, type Proof } from './verify-proof';
@@ -12,7 +13,11 @@ import { checkVote, type Member, type VoteEntry } from './verify-vote';
  * the guide `verifying` says with the core of the verifier: none of it is the service's.
  */
 export async function verifyEntry(section: HTMLElement): Promise<void> {
-  const { verify: address = '', request: requestAddress } = section.dataset;
+  const {
+    verify: address = '',
+    request: requestAddress,
+    contents: contentsAddress,
+  } = section.dataset;
   const list = section.querySelector('.steps');
   const steps: Step[] = [];
   const show = (...found: Step[]) => {
@@ -67,6 +72,15 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
     show(
       await runStep({ title, isOfLog: false }, () =>
         checkApproval(entry, request, requestAddress, keys.keys),
+      ),
+    );
+  }
+  const described = request ?? entry;
+  if (contentsAddress !== undefined && hasDigests(described)) {
+    const title = 'The page of the request shows what was asked for';
+    show(
+      await runStep({ title, isOfLog: false }, async () =>
+        checkContents(described, await load<Contents>(contentsAddress)),
       ),
     );
   }

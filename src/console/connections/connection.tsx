@@ -21,6 +21,7 @@ import {
 } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
+import { usePage } from '../frame/page-context';
 import {
   Facts,
   ForPrograms,
@@ -216,6 +217,7 @@ function Calls({ calls }: { calls: readonly Permission[] }) {
 }
 
 function Reads({ reads: { data } }: { reads: ConnectionReads }) {
+  const { formatNumber } = usePage();
   if (data.length === 0) return <p class="soft">None.</p>;
   return (
     <Table caption="Calls without asking" columns={['Day (UTC)', 'Agent', 'Calls']}>
@@ -225,7 +227,7 @@ function Reads({ reads: { data } }: { reads: ConnectionReads }) {
           <td>
             <Named id={agent_id} isShort />
           </td>
-          <td class="number">{count.toLocaleString('en')}</td>
+          <td class="number">{formatNumber(count)}</td>
         </tr>
       ))}
     </Table>

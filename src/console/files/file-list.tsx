@@ -3,6 +3,7 @@ import type { FileStatus } from '../../files/file';
 import type { Page } from '../../http/page';
 import type { Names } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
+import { usePage } from '../frame/page-context';
 import { Empty, LinkButton, NextPage, withParameters } from '../parts/blocks';
 import { Badge, Code, TimeLeft, TimeSince } from '../parts/inline';
 import { LivePart } from '../parts/live';
@@ -112,6 +113,7 @@ export function sendFiles(
 
 function FileRow({ file }: { file: ListedFile }) {
   const { title, detail, status, created_at, expires_at, row_count, file_size_bytes: size } = file;
+  const { formatNumber } = usePage();
   return (
     <li>
       <div class="what">
@@ -133,8 +135,9 @@ function FileRow({ file }: { file: ListedFile }) {
         {status === 'processing' && <progress aria-label="Being made" />}
         {size !== undefined && (
           <p class="soft">
-            {row_count !== undefined && `${countText(row_count, 'entry', 'entries')}, `}
-            {sizeText(size)}
+            {row_count !== undefined &&
+              `${countText(row_count, ['entry', 'entries'], formatNumber)}, `}
+            {sizeText(size, formatNumber)}
           </p>
         )}
         <Result file={file} />

@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'hono/jsx';
 import type { Scope } from '../../http/context';
+import { formatInEnglish, type NumberFormat } from '../../lib/number-format';
 import type { Names } from './names';
 
 /** The values that every component of a page may use. */
@@ -14,6 +15,8 @@ interface PageValues {
   once: string;
   /** The names that `Named` shows instead of ids, as far as the page has loaded them. */
   names: Names;
+  /** Writes a number as the reader's language does. */
+  formatNumber: NumberFormat;
   /** The time of the request, in milliseconds since the epoch. */
   now: number;
   /** Whether the reader signed in within the last 10 minutes. */
@@ -30,6 +33,7 @@ const PageContext = createContext<PageValues>({
   sender: '',
   once: '',
   names: new Map(),
+  formatNumber: formatInEnglish,
   now: 0,
   isRecentSignIn: false,
   isStopped: false,

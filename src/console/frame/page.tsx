@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { toBase64Url } from '../../lib/bytes';
+import { localeOf, type NumberFormat, numberFormat } from '../../lib/number-format';
 import { withScriptsMark } from '../../lib/scripts';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
@@ -39,8 +40,13 @@ interface PageContent {
 
 /** The parts of a request that a page needs. */
 export interface PageRequest {
-  req: { path: string };
+  req: { path: string; header: (name: string) => string | undefined };
   var: Pick<AppEnv['Variables'], 'runtime'> & { signedIn?: SignedIn };
+}
+
+/** How the reader's language writes numbers. */
+export function numbersOf(c: PageRequest): NumberFormat {
+  return numberFormat(localeOf(c.req.header('Accept-Language')));
 }
 
 /** Answers with a page of the console. */
@@ -66,7 +72,7 @@ export function sendPart(c: PageRequest, part: Child, names?: Names): Response {
 }
 
 function sendHtml(
-  { var: { runtime, signedIn } }: PageRequest,
+  c: PageRequest,
   content: Child,
   {
     start,
@@ -75,6 +81,7 @@ function sendHtml(
     ...allowed
   }: Pick<PageContent, 'status' | 'names'> & Allowed & { start: string },
 ) {
+  const { runtime, signedIn } = c.var;
   const nonce = toBase64Url(runtime.random(16));
   const once = toBase64Url(runtime.random(16));
   const { csrf = '', sender = '' } = signedIn ?? {};
@@ -89,6 +96,7 @@ function sendHtml(
         sender,
         once,
         names,
+        formatNumber: numbersOf(c),
         now: runtime.now(),
         isRecentSignIn: isRecent,
         isStopped,

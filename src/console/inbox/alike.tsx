@@ -1,7 +1,10 @@
+import type { Json } from '../../lib/json';
+import type { NumberFormat } from '../../lib/number-format';
 import { shorten } from '../../lib/text';
-import { limitTexts } from '../../permissions/limit-texts';
+import { limitValues, valueText } from '../../permissions/limit-texts';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { shortPathLabel } from '../../permissions/path-label';
+import { usePage } from '../frame/page-context';
 import { Table } from '../parts/blocks';
 import { Code, TimeLeft, Written } from '../parts/inline';
 import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
@@ -45,10 +48,15 @@ export function Alike({ requests, reader }: AlikeProps) {
   const [first] = requests;
   if (!first) return null;
   const { action, resource } = first.permission;
+  const { formatNumber } = usePage();
   const { common, differing } = compareLimits(requests);
   const shown = [
-    ...differing.slice(0, MAX_LIMITS).map((limit) => ({ ...limit, value: spanOf(limit) })),
-    ...common.slice(0, MAX_LIMITS).map((limit) => ({ ...limit, value: limit.values[0] ?? '' })),
+    ...differing
+      .slice(0, MAX_LIMITS)
+      .map((limit) => ({ ...limit, value: spanOf(limit, formatNumber) })),
+    ...common
+      .slice(0, MAX_LIMITS)
+      .map((limit) => ({ ...limit, value: valueText(limit.values[0], formatNumber) })),
   ];
   const hasTitles = new Set(requests.map(({ permission }) => permission.title)).size > 1;
   const deniable = requests.filter(mayDeny);
@@ -132,6 +140,7 @@ interface AlikeTableProps extends AlikeProps {
 
 /** What differs between the requests, in columns. */
 function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps) {
+  const { formatNumber } = usePage();
   const limits = differing.map(({ label }, index) => shortPathLabel(label, index + 1, MAX_IN_LIST));
   return (
     <Table caption="Requests that are alike" columns={['Request', ...limits, 'Time left']}>
@@ -156,7 +165,7 @@ function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps)
             </td>
             {differing.map(({ values }) => (
               <td>
-                <Written text={shorten(values[place] ?? '–', MAX_IN_LIST)} />
+                <Written text={shorten(valueText(values[place], formatNumber), MAX_IN_LIST)} />
               </td>
             ))}
             <td>
@@ -172,33 +181,31 @@ function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps)
 /** A limit with its value in each request; undefined where a request does not have it. */
 interface ComparedLimit {
   label: string;
-  values: (string | undefined)[];
+  values: (Json | undefined)[];
 }
 
 /** The limits that are the same in all requests, and those that are not. */
 function compareLimits(requests: readonly WaitingRequest[]) {
-  const limits = requests.map(({ permission }) => new Map(limitTexts(permission.scope)));
+  const limits = requests.map(({ permission }) => new Map(limitValues(permission.scope)));
   const labels = new Set(limits.flatMap((each) => [...each.keys()]));
   const compared = [...labels].map((label) => ({
     label,
     values: limits.map((each) => each.get(label)),
   }));
-  const isCommon = ({ values }: ComparedLimit) => new Set(values).size === 1;
+  const isCommon = ({ values }: ComparedLimit) => differentTexts(values).size === 1;
   return {
     common: compared.filter(isCommon),
     differing: compared.filter((limit) => !isCommon(limit)),
   };
 }
 
-const NUMBER = /^-?[\d,]+(\.\d+)?$/;
-
 /** The values of a limit in a few words: from the least to the greatest number, or how many. */
-function spanOf({ values }: ComparedLimit): string {
-  const texts = values.filter((value) => value !== undefined);
-  const numberOf = (text: string) => Number(text.replaceAll(',', ''));
-  if (texts.length === values.length && texts.every((text) => NUMBER.test(text))) {
-    const sorted = texts.toSorted((a, b) => numberOf(a) - numberOf(b));
-    return `${sorted[0]} to ${sorted.at(-1)}`;
-  }
-  return `${new Set(values).size} different`;
+function spanOf({ values }: ComparedLimit, formatNumber: NumberFormat): string {
+  if (values.every((value) => typeof value === 'number'))
+    return `${formatNumber(Math.min(...values))} to ${formatNumber(Math.max(...values))}`;
+  return `${differentTexts(values).size} different`;
+}
+
+function differentTexts(values: readonly (Json | undefined)[]): Set<string> {
+  return new Set(values.map((value) => valueText(value)));
 }

@@ -1,4 +1,5 @@
 import type { Page } from '../../http/page';
+import type { NumberFormat } from '../../lib/number-format';
 import { MAX_EXAMINED, type WaitsFor } from '../../permissions/list-waiting';
 import { PAGE_SIZE } from '../parts/blocks';
 
@@ -29,6 +30,7 @@ export function countOf(
   { data, has_more }: Page<unknown>,
   waitsFor: WaitsFor | undefined,
   isFirst: boolean,
+  formatNumber: NumberFormat,
 ): string {
   if (waitsFor === undefined) return '';
   const verb = data.length < 2 ? 'waits' : 'wait';
@@ -36,7 +38,7 @@ export function countOf(
   if (has_more && data.length < PAGE_SIZE) {
     const which = isFirst ? 'the first' : 'the next';
     const count = data.length || 'none';
-    const examined = `${which} ${MAX_EXAMINED.toLocaleString('en')} requests`;
+    const examined = `${which} ${formatNumber(MAX_EXAMINED)} requests`;
     return `Of ${examined}, ${count} ${wait} More follow.`;
   }
   if (!isFirst) return '';

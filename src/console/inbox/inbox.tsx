@@ -10,7 +10,7 @@ import { listLiveSeries } from '../../permissions/series/list-live';
 import type { Refusal } from '../frame/form';
 import { agentsOf, loadNames, type Names } from '../frame/names';
 import { firstSection } from '../frame/navigation';
-import { sendPage, sendPart } from '../frame/page';
+import { numbersOf, sendPage, sendPart } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Choices, Empty, NextPage, PAGE_SIZE, Tabs, withParameters } from '../parts/blocks';
 import { ListFilter } from '../parts/form';
@@ -137,7 +137,7 @@ export async function showWaiting(
       )}
       {!isEmpty && (
         <p class="soft">
-          {countOf(page, waitsFor, isFirst)} <Order order={order} address={address} />
+          {countOf(page, waitsFor, isFirst, numbersOf(c))} <Order order={order} address={address} />
           {mayDecide && page.data.some(mayDeny) && (
             <span class="wide"> Check requests to deny several at once.</span>
           )}
@@ -269,7 +269,7 @@ function sendInbox(
   const waiting = mayDecide ? WAITING_TO_DECIDE : WAITING;
   // Also where the inbox answers a form that was sent to another path.
   return sendPage(
-    { var: c.var, req: { path: address.pathname } },
+    { var: c.var, req: { path: address.pathname, header: (name) => c.req.header(name) } },
     {
       ...page,
       heading: 'Inbox',

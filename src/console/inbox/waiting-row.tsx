@@ -1,8 +1,10 @@
+import type { Json } from '../../lib/json';
 import { withScriptsMark } from '../../lib/scripts';
 import { shorten } from '../../lib/text';
 import type { Id } from '../../lib/typeid';
-import { limitTexts } from '../../permissions/limit-texts';
+import { limitValues, valueText } from '../../permissions/limit-texts';
 import type { WaitingRequest } from '../../permissions/list-waiting';
+import { usePage } from '../frame/page-context';
 import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
 import { Limit, MAX_IN_LIST, RequestName, RequestTitle } from '../parts/request';
 import { pluralOf } from '../parts/words';
@@ -39,8 +41,9 @@ interface WaitingRowProps {
 export function WaitingRow({ request, reader }: WaitingRowProps) {
   const { permission, agentName, preview, standing, notifiedNobody } = request;
   const { id, action, title, connection_id, scope, expires_at } = permission;
+  const { formatNumber } = usePage();
   const by = shorten(agentName, MAX_IN_LIST);
-  const limits = limitTexts(scope)
+  const limits = limitValues(scope)
     .map(([label, value], index) => ({ label, value, number: index + 1 }))
     .toSorted((a, b) => amountRank(a.value) - amountRank(b.value));
   const hidden = limits.length - MAX_AMOUNTS;
@@ -68,7 +71,7 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
         <ul class="amounts">
           {limits.slice(0, MAX_AMOUNTS).map(({ label, value, number }) => (
             <li>
-              <Limit label={label} value={value} number={number} />
+              <Limit label={label} value={valueText(value, formatNumber)} number={number} />
             </li>
           ))}
           {hidden > 0 && (
@@ -120,9 +123,9 @@ export function DenyBox({ request, reader }: WaitingRowProps) {
  * Numbers come first, then texts that begin with one, such as `250 EUR`: the agent chooses the
  * order of its limits.
  */
-function amountRank(value: string): number {
-  if (/^-?[\d,]+(\.\d+)?(e[+-]\d+)?$/.test(value)) return 0;
-  if (/^"?[-+]?\d/.test(value)) return 1;
+function amountRank(value: Json): number {
+  if (typeof value === 'number') return 0;
+  if (/^"?[-+]?\d/.test(valueText(value))) return 1;
   return 2;
 }
 

@@ -1,9 +1,11 @@
 import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
+import type { Json } from '../../lib/json';
 import { describeScripts, findMixedWords } from '../../lib/scripts';
 import { shorten } from '../../lib/text';
 import { MINUTE } from '../../lib/time';
 import { type Lines, nameCharacter, showUnseen, unseenPattern } from '../../lib/unseen';
+import { valueText } from '../../permissions/limit-texts';
 import { usePage } from '../frame/page-context';
 
 /**
@@ -13,6 +15,11 @@ import { usePage } from '../frame/page-context';
  */
 export function Written({ text, hasLines = false }: { text: string; hasLines?: boolean }) {
   return <bdi class={heightOf(text)}>{showText(text, { hasLines })}</bdi>;
+}
+
+/** A value of a request's limits, with numbers as the reader's language writes them. */
+export function Value({ of }: { of: Json | undefined }) {
+  return <Written text={valueText(of, usePage().formatNumber)} />;
 }
 
 /** The class of a text whose marks are higher than a line; none for others. */

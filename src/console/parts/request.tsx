@@ -5,6 +5,7 @@ import { amountOf } from '../../permissions/amount';
 import { limitTexts } from '../../permissions/limit-texts';
 import { shortPathLabel } from '../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
+import { usePage } from '../frame/page-context';
 import { Badge, Code, joinElements, Named, Written } from './inline';
 
 /**
@@ -38,7 +39,7 @@ export function RequestTitle({
 /** What a request binds the agent to, in a list: how much, and on what; or what it does on what. */
 export function RequestName({ request }: { request: Permission }) {
   const { action, resource } = request;
-  const amount = amountOf(request);
+  const amount = amountOf(request, usePage().formatNumber);
   if (amount === null) return <Written text={shorten(`${action} on ${resource}`, MAX_IN_LIST)} />;
   return (
     <>
@@ -67,7 +68,7 @@ const MAX_LIMITS = 5;
 
 /** The limits of a scope in one line. */
 export function LimitsLine({ scope }: { scope: JsonObject }) {
-  const limits = limitTexts(scope);
+  const limits = limitTexts(scope, usePage().formatNumber);
   const shown: Child[] = limits.slice(0, MAX_LIMITS).map(([label, value], index) => (
     <span>
       <Limit label={label} value={value} number={index + 1} />

@@ -15,7 +15,7 @@ import { selectActivePolicies } from '../../policies/policy';
 import { listNotifications } from '../../receivers/channels/notifications';
 import { type Form, type Refusal, readForm } from '../frame/form';
 import { loadNames } from '../frame/names';
-import { sendPage } from '../frame/page';
+import { numbersOf, sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { ForPrograms } from '../parts/blocks';
 import {
@@ -118,7 +118,7 @@ export async function sendCard(
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
-  const name = amountOf(permission) ?? action;
+  const name = amountOf(permission, numbersOf(c)) ?? action;
   const title = `${name} · ${resource}`;
   const isSent = permission.connection_id !== null;
 

@@ -2,13 +2,13 @@ import type { FieldError } from '../../errors';
 import { duration } from '../../lib/duration';
 import { equalJson, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
-import { valueText } from '../../permissions/limit-texts';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
 import { type Form, readNumber, textOr, typedRoundingFault } from '../frame/form';
+import { usePage } from '../frame/page-context';
 import { CheckBox, TextField, useRefusal } from '../parts/form';
-import { Code, Written } from '../parts/inline';
+import { Code, Value } from '../parts/inline';
 
 /** A limit of a scope that a person may narrow, or must leave as it is. */
 export type LimitField = { path: string[]; label: string; name: string } & (
@@ -133,6 +133,7 @@ function typedText(typed: Form | undefined, name: string, value: number): string
 }
 
 function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
+  const { formatNumber } = usePage();
   const label = <Code text={field.label} />;
   if (field.kind === 'number') {
     return (
@@ -144,7 +145,7 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
         step="any"
         max={field.value}
         value={typedText(typed, field.name, field.value)}
-        hint={`At most ${valueText(field.value)}`}
+        hint={`At most ${formatNumber(field.value)}`}
       />
     );
   }
@@ -155,7 +156,7 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
         <input type="hidden" name={`${field.name}-shown`} value="1" />
         {field.value.map((member, index) => (
           <CheckBox
-            label={<Written text={valueText(member)} />}
+            label={<Value of={member} />}
             name={field.name}
             value={String(index)}
             checked={
@@ -170,7 +171,7 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefin
     <div class="field">
       <span class="label">{label}</span>
       <span>
-        <Written text={valueText(field.value)} /> <small>cannot be narrowed</small>
+        <Value of={field.value} /> <small>cannot be narrowed</small>
       </span>
     </div>
   );

@@ -2,11 +2,10 @@ import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
-import { valueText } from '../../permissions/limit-texts';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { Table } from '../parts/blocks';
-import { Code, Written } from '../parts/inline';
+import { Code, Value } from '../parts/inline';
 import { limitFields } from './limits-fields';
 
 /**
@@ -93,7 +92,7 @@ function Row({
     <tr>
       <th scope="row">{name}</th>
       <td>
-        <Written text={valueText(requested)} />
+        <Value of={requested} />
       </td>
       {later.map((value) => (
         <td>
@@ -108,7 +107,7 @@ function Compared({ value, requested }: { value: Json; requested: Json }) {
   if (equalJson(value, requested)) return <span class="soft">the same</span>;
   return (
     <mark>
-      <Written text={valueText(value)} />
+      <Value of={value} />
     </mark>
   );
 }

@@ -13,6 +13,7 @@ import {
 } from '../../permissions/permission';
 import { endOfQuietHours } from '../../receivers/channels/settings/quiet-hours';
 import { selectSettings, storedSettings } from '../../receivers/channels/settings/settings';
+import { numbersOf } from '../frame/page';
 import { MAX_IN_LIST } from '../parts/request';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { writeAside } from '../session/aside';
@@ -74,7 +75,10 @@ export async function goToNext<Q extends NamedQueries>(
   const next = await findNext(c, id).catch(() => undefined);
   const isNew = next && !c.var.signedIn.aside.includes(next.permission.id);
   const address = isNew ? cardAddress(next.permission.id, agentId) : inboxAddress(agentId);
-  const name = shorten(`${amountOf(permission) ?? action} · ${resource}`, MAX_IN_LIST);
+  const name = shorten(
+    `${amountOf(permission, numbersOf(c)) ?? action} · ${resource}`,
+    MAX_IN_LIST,
+  );
   return redirectAndTell(c, address, deed, { request: { id, name } });
 }
 

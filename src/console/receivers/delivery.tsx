@@ -4,6 +4,7 @@ import type { DeliveryDetail } from '../../receivers/webhooks/deliveries/get';
 import type { Refusal } from '../frame/form';
 import type { Names } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
+import { usePage } from '../frame/page-context';
 import { Facts } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Badge, JsonText, Time } from '../parts/inline';
@@ -118,6 +119,7 @@ function Progress({
     created_at,
     completed_at,
   } = delivery;
+  const { formatNumber } = usePage();
   // Some deliveries end without an attempt, for example because the webhook was disabled.
   const hasOtherEnd = last_error !== null && last_error !== attempt_history.at(-1)?.error;
   return (
@@ -146,7 +148,7 @@ function Progress({
               <Time at={at} />,
               status_code ?? 'none',
               error ?? 'Delivered',
-              `${duration_ms.toLocaleString('en')} ms`,
+              `${formatNumber(duration_ms)} ms`,
             ])}
           />
         )}

@@ -1,8 +1,10 @@
 import type { Child } from 'hono/jsx';
-import type { Json, JsonObject } from '../../lib/json';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import type { NumberFormat } from '../../lib/number-format';
 import { shorten } from '../../lib/text';
 import { limitTexts, valueText } from '../../permissions/limit-texts';
 import { pathLabel } from '../../permissions/path-label';
+import { usePage } from '../frame/page-context';
 import { Code, joinElements, Written } from '../parts/inline';
 import { MAX_IN_LIST } from '../parts/request';
 import { pluralOf } from '../parts/words';
@@ -41,18 +43,20 @@ export function SeriesSentence({ further, action, resource, scope, varies }: Sen
 
 /** One limit of each request of a series: exactly a value, or at most so much. */
 function LimitOfEach({ name, value, varies }: { name: string; value: Json; varies: boolean }) {
+  const { formatNumber } = usePage();
   const shown = (text: string): Child => <Written text={shorten(text, MAX_IN_LIST)} />;
   const label = <Code text={shorten(pathLabel([name]), MAX_IN_LIST)} />;
-  if (!varies) return [label, ' ', shown(textOf(value))];
-  if (typeof value === 'number') return [label, ' of at most ', shown(valueText(value))];
-  if (Array.isArray(value)) return [label, ' among ', shown(valueText(value))];
-  return [label, ' within ', shown(textOf(value))];
+  if (!varies) return [label, ' ', shown(textOf(value, formatNumber))];
+  if (typeof value === 'number')
+    return [label, ' of at most ', shown(valueText(value, formatNumber))];
+  if (Array.isArray(value)) return [label, ' among ', shown(valueText(value, formatNumber))];
+  return [label, ' within ', shown(textOf(value, formatNumber))];
 }
 
 /** A value in one line; of an object, its limits. */
-function textOf(value: Json): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return valueText(value);
-  return limitTexts(value)
+function textOf(value: Json, formatNumber: NumberFormat): string {
+  if (!isJsonObject(value)) return valueText(value, formatNumber);
+  return limitTexts(value, formatNumber)
     .map(([label, text]) => `${label} ${text}`)
     .join(', ');
 }

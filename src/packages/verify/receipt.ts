@@ -1,7 +1,8 @@
-import { sha256, toBase64Url, utf8 } from './core/bytes.ts';
+import { sha256 } from './core/bytes.ts';
 import { type Checkpoint, readCheckpoint } from './core/checkpoint.ts';
+import { digestOf } from './core/digest.ts';
 import { CannotCheck, entryFault, Fault } from './core/findings.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from './core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from './core/json.ts';
 import { verifyInclusion } from './core/merkle.ts';
 import { readSealedEntry } from './core/sealed-entry.ts';
 import { readHashes } from './entry-proof.ts';
@@ -195,11 +196,6 @@ async function requireContents({ own, input, preview }: Receipt): Promise<void> 
       evidence: { digest: await digestOf(content), requested: String(expected ?? 'none') },
     });
   }
-}
-
-/** The digest of a JSON value: the SHA-256 of its canonical form (RFC 8785). */
-async function digestOf(value: Json): Promise<string> {
-  return `sha-256:${toBase64Url(await sha256(utf8(canonicalJson(value))))}`;
 }
 
 /** A receipt that says it is complete must have the beginning of what it has the end of. */

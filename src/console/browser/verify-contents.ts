@@ -1,0 +1,55 @@
+import { digestOf } from '../../packages/verify/core/digest.ts';
+import type { Json } from '../../packages/verify/core/json.ts';
+import type { Finding } from './verify-finding';
+import type { VoteEntry } from './verify-vote';
+
+/** What the page of a request shows of it; what the service does not have is absent. */
+export interface Contents {
+  input?: Json;
+  preview?: Json;
+}
+
+/** The contents, by their names in the entry, with those that people read. */
+const KINDS = [
+  ['input', 'the arguments'],
+  ['preview', 'the preview'],
+] as const;
+
+/** Whether an entry has the digest of an argument or of a preview. */
+export function hasDigests({ details }: VoteEntry): boolean {
+  return KINDS.some(([name]) => details[`${name}_digest`] != null);
+}
+
+/**
+ * Checks that the arguments and the preview that the page of a request shows are those whose
+ * digests the entry has. Stays open if the service has only the digests.
+ */
+export async function checkContents({ details }: VoteEntry, contents: Contents): Promise<Finding> {
+  const evidence: [string, string][] = [];
+  const compared: string[] = [];
+  const unknown: string[] = [];
+  for (const [name, words] of KINDS) {
+    const digest = details[`${name}_digest`] ?? null;
+    const content = contents[name];
+    if (content === undefined) {
+      if (digest !== null) unknown.push(words);
+      continue;
+    }
+    const found = await digestOf(content);
+    evidence.push(
+      [`SHA-256 of ${words} that are shown`, found],
+      [`in the entry`, digest ?? 'none'],
+    );
+    if (found !== digest)
+      return { state: 'failed', text: `What is shown differs from the log: ${words}.`, evidence };
+    compared.push(words);
+  }
+  const missing = unknown.length > 0 && `The service has only the digest of ${list(unknown)}.`;
+  if (compared.length === 0) return { state: 'open', text: missing || '' };
+  const text = [`Compared: ${list(compared)}.`, missing].filter(Boolean).join(' ');
+  return { state: 'passed', text, evidence };
+}
+
+function list(words: readonly string[]): string {
+  return words.join(' and ');
+}
