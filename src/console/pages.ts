@@ -3,7 +3,6 @@ import { preloadMember } from '../accounts/members/member';
 import { preloadAgent } from '../agents/agent';
 import { preloadEntry } from '../audit/get';
 import { Problem } from '../errors';
-import { sendAsset } from '../http/asset';
 import type { AppEnv, Scope } from '../http/context';
 import { preloadPermissionWithContents } from '../permissions/contents';
 import { preloadPermission } from '../permissions/permission';
@@ -18,6 +17,7 @@ import { showAgent } from './agents/agent';
 import { showAgents } from './agents/agent-list';
 import { editAgent, removeAgent, rotateKey, switchAgent } from './agents/change';
 import { registerAgent, showRegistration } from './agents/register';
+import { sendConsoleAsset } from './assets';
 import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
 import { sendContents, sendEntry, sendMember, sendProof } from './audit/verify';
@@ -97,8 +97,6 @@ import {
   showWebhookForm,
 } from './webhooks/webhook-form';
 import { showWebhooks } from './webhooks/webhooks';
-
-const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 
 /** For pages to which a form is sent that was kept when a session ended. */
 const SHOWS_ONLY = { showsOnly: true };
@@ -294,7 +292,7 @@ export const pages = new Hono<AppEnv>()
   .get('/console/audit/:id', consoleAccess('audit:read', preloadEntry), showEntry)
   .get('/console/audit/:id/entry', consoleAccess('audit:read', preloadEntry), sendEntry)
   .get('/console/audit/:id/proof', consoleAccess('audit:read'), sendProof)
-  .get('/console/assets/:file', (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
+  .get('/console/assets/:file', sendConsoleAsset)
   .all('/console/*', (c) =>
     answerConsoleError(new Problem('not_found', 'There is no page at this address.'), c),
   )

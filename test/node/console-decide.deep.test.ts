@@ -13,6 +13,9 @@ const AXE = readFileSync(`${import.meta.dirname}/../../node_modules/axe-core/axe
   encoding: 'utf8',
 });
 
+/** The folder to which pictures of pages are written; none without it. */
+const { PICTURES } = process.env;
+
 interface Json {
   // biome-ignore lint/suspicious/noExplicitAny: answers of the API and results of axe
   [name: string]: any;
@@ -304,6 +307,58 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByRole('button', { name: 'Deny', exact: true }).click();
     await page.getByRole('heading', { name: 'Denied', exact: true }).waitFor();
     expect((await read(id)).decision_reason).toBe('Typed with care');
+    await context.close();
+  });
+
+  it('switches the buttons of an open card off once its request is decided', async () => {
+    const { context, page } = await open();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.getByLabel('Reason').fill('Typed with care');
+    await call('POST', `/v1/permissions/${id}/deny`, {});
+    await page.getByText('This request was denied since you opened this page').waitFor();
+    for (const name of ['Approve', 'Deny'])
+      expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true);
+    expect(await page.getByLabel('Reason').inputValue()).toBe('Typed with care');
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/card-ended.png`, fullPage: true });
+    await context.close();
+  });
+
+  it('prints a card with everything open, and without the menu and buttons', async () => {
+    const { context, page } = await open({ colorScheme: 'dark' });
+    const { id } = await ask({ reason: 'The customer asked for it', input: { note: 'x' } });
+    await call('POST', `/v1/permissions/${id}/approve`, {});
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.emulateMedia({ media: 'print' });
+    for (const hidden of ['#menu', '.top', 'button', '.button'])
+      for (const part of await page.locator(hidden).all())
+        expect([hidden, await part.isVisible()]).toEqual([hidden, false]);
+    for (const text of ['Digest of the arguments', 'The customer asked for it', '"note": "x"'])
+      expect(await page.getByText(text).first().isVisible()).toBe(true);
+    const closed = await page.evaluate(
+      '[...document.querySelectorAll("main details > :not(summary)")].filter((part) => !part.checkVisibility()).map((part) => part.outerHTML.slice(0, 200))',
+    );
+    expect(closed).toEqual([]);
+    const back = await page.evaluate('getComputedStyle(document.body).color');
+    expect(back).toBe('rgb(22, 25, 29)');
+    if (PICTURES) await page.pdf({ path: `${PICTURES}/card.pdf` });
+    await context.close();
+  });
+
+  it('keeps the files of a page in the browser', async () => {
+    const { context, page } = await open();
+    await page.goto(`${local.origin}/console`, { waitUntil: 'networkidle' });
+    await page.goto(`${local.origin}/console/agents`, { waitUntil: 'networkidle' });
+    const loads = await page.evaluate(
+      'performance.getEntriesByType("resource").map((load) => [load.name.split("/").pop().split(".")[0], load.transferSize])',
+    );
+    expect(loads).toEqual(
+      expect.arrayContaining([
+        ['console', 0],
+        ['htmx', 0],
+      ]),
+    );
+    expect(loads).not.toContainEqual(['console', expect.not.closeTo(0)]);
     await context.close();
   });
 

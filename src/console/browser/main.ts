@@ -1,7 +1,14 @@
 import { startBrush } from './brush';
 import { startCopying } from './copy';
 import { startKeys } from './keys';
-import { keepChecks, keepOpen, pauseLiveParts, warnIfOffline, watchConnection } from './live';
+import {
+  endDecision,
+  keepChecks,
+  keepOpen,
+  pauseLiveParts,
+  warnIfOffline,
+  watchConnection,
+} from './live';
 import { startPasskeys } from './passkeys';
 import { startPush } from './push';
 import { startRenewing } from './renew';
@@ -36,4 +43,5 @@ startVerify();
 pauseLiveParts();
 keepChecks();
 keepOpen();
+endDecision();
 watchConnection();

@@ -4,6 +4,7 @@ import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { toBase64Url } from '../../lib/bytes';
 import { localeOf, type NumberFormat, numberFormat } from '../../lib/number-format';
 import { withScriptsMark } from '../../lib/scripts';
+import { assetPath } from '../assets';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
@@ -225,9 +226,9 @@ function Page({
         <title>{`${withScriptsMark(toOneLine(title))} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
         {registersWorker && <link rel="manifest" href="/console/assets/console.webmanifest" />}
-        <link rel="stylesheet" href="/console/assets/console.css" />
-        {signedIn && <script nonce={nonce} src="/console/assets/htmx.js" defer></script>}
-        <script nonce={nonce} src="/console/assets/console.js" defer></script>
+        <link rel="stylesheet" href={assetPath('console.css')} />
+        {signedIn && <script nonce={nonce} src={assetPath('htmx.js')} defer></script>}
+        <script nonce={nonce} src={assetPath('console.js')} defer></script>
       </head>
       <body class={signedIn ? 'app' : 'plain'}>
         <a class="skip" href="#main">

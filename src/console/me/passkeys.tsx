@@ -1,6 +1,6 @@
 import { MAX_PASSKEYS, type Passkey } from '../../identity/passkeys/passkey';
 import { Section } from '../parts/blocks';
-import { TextField } from '../parts/form';
+import { NeedsScript, TextField } from '../parts/form';
 import { Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 
@@ -56,6 +56,7 @@ export function Passkeys({ passkeys, isPerson, isRecent, hasOtherSignIn }: Passk
           >
             Add a passkey
           </button>
+          <NeedsScript />
         </div>
       )}
       {isRecent && !mayRemove && passkeys.length === 1 && (

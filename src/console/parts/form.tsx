@@ -383,3 +383,12 @@ export function Action({ action, label, fields = {}, kind = 'quiet' }: ActionPro
     </form>
   );
 }
+
+/** Says beside a button for a passkey what it needs where there is no JavaScript. */
+export function NeedsScript() {
+  return (
+    <noscript>
+      <p class="hint">Passkeys need JavaScript, which is off in this browser.</p>
+    </noscript>
+  );
+}

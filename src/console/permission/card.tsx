@@ -27,7 +27,7 @@ import {
   WrittenLink,
   WrittenText,
 } from '../parts/inline';
-import { RequestName, StateBadge } from '../parts/request';
+import { Deciders, RequestName, StateBadge } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { Binding } from './binding';
@@ -144,7 +144,7 @@ export async function sendCard(
             <strong>
               <WrittenLink href={`/console/agents/${agent_id}`} text={agentName} />
             </strong>{' '}
-            asks for <Code text={action} /> on{' '}
+            {isPending ? 'asks' : 'asked'} for <Code text={action} /> on{' '}
             <strong>
               <Written text={resource} />
             </strong>
@@ -157,6 +157,14 @@ export async function sendCard(
           )}
           <p class="actions">
             <StateBadge request={permission} />
+            {permission.decided_at && (
+              <span>
+                by{' '}
+                <strong>
+                  <Deciders permission={permission} />
+                </strong>
+              </span>
+            )}
             {isPending && (
               <span>
                 <TimeLeft until={permission.expires_at} /> to decide

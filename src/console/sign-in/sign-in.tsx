@@ -10,7 +10,7 @@ import { signInWithToken } from '../../identity/tokens/sign-in';
 import { lazy } from '../../lib/lazy';
 import type { Refusal } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { Form, HiddenFields, TextField } from '../parts/form';
+import { Form, HiddenFields, NeedsScript, TextField } from '../parts/form';
 import { readReturnPath } from '../session/return-path';
 import { setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
@@ -54,6 +54,7 @@ function sendSignIn(
       >
         Sign in with a passkey
       </button>
+      <NeedsScript />
       <OidcButton
         oidc={c.var.config.oidc}
         action="/console/oidc/sign-in"

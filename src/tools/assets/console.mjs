@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { buildSync } from 'esbuild';
@@ -25,6 +26,19 @@ export function makeConsole(root, assets) {
   const htmx = ['dist/htmx.min.js', 'dist/ext/hx-csp.min.js'];
   const parts = htmx.map((name) => readFileSync(join(root, 'node_modules/htmx.org', name), 'utf8'));
   write(join(target, 'htmx.js'), Buffer.from(withoutSourceMap(parts.join(';\n'))));
+  const hashes = HASHED.map((name) => [name, hashOf(readFileSync(join(target, name)))]);
+  write(
+    join(assets, '../console-hashes.json'),
+    Buffer.from(JSON.stringify(Object.fromEntries(hashes))),
+  );
+}
+
+/** The files that a page names with the hash of their content, so that browsers keep them. */
+const HASHED = ['console.css', 'console.js', 'htmx.js'];
+
+/** @param {Uint8Array} content */
+function hashOf(content) {
+  return createHash('sha256').update(content).digest('base64url').slice(0, 12);
 }
 
 /**
