@@ -4321,7 +4321,7 @@ export interface components {
         start: string;
         /**
          * Format: date
-         * @description The last day, not after today. At most 366 days in all.
+         * @description The last day; today if it is later. At most 366 days in all.
          */
         end: string;
       };
