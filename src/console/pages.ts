@@ -44,6 +44,7 @@ import { answerConsoleError } from './frame/error-page';
 import { answerPageError } from './frame/outdated-page';
 import { denySeveral, showTypedDenial } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
+import { sendWaiting } from './inbox/send-waiting';
 import { emailRoutes } from './me/email';
 import { saveNotifications, showMe } from './me/me';
 import { preloadFormNotifications } from './me/notifications';
@@ -131,6 +132,7 @@ export const pages = new Hono<AppEnv>()
   .route('/', connectionRoutes)
   .get('/console', consoleAccess(null), showInbox)
   .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
+  .get('/console/waiting', consoleAccess(null, undefined, { countsForScripts: true }), sendWaiting)
   .post('/console/deny', consoleAccess(DECIDE), denySeveral)
   .get('/console/permissions/:id', consoleAccess('permissions:read', preloadDecidable), showCard)
   .post(

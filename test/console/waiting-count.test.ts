@@ -34,6 +34,20 @@ const review = (account: TestAccount, action: string, rule: Json) =>
   });
 
 describe('the count beside Inbox', () => {
+  it('is asked for by pages that notify', async () => {
+    const { account, agent, ada } = await makeScene();
+    const auditor = await makeMember(account, 'auditor');
+    const send = ({ browser }: Pick<TestMember, 'browser'>) =>
+      browser.send('GET', '/console/waiting', { headers: { Accept: 'application/json' } });
+    const ask = async (member: TestMember) => JSON.parse((await send(member)).text).waiting;
+    expect(await ask(ada)).toBeNull();
+    await agent.request();
+    await agent.request();
+    expect([await ask(ada), await ask(auditor)]).toEqual(['2', null]);
+    expect((await send(ada)).cost.trips).toBe(1);
+    expect((await send({ browser: new Browser(account.world) })).status).toBe(401);
+  });
+
   it('is on every page what waits for the reader, at no additional round trip', async () => {
     const { world, account, agent, ada } = await makeScene();
     const ben = await makeMember(account, 'approver');

@@ -97,6 +97,45 @@ describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
     return page;
   }
 
+  it('by notifications while a page is open but out of sight, if they chose that', async () => {
+    const context = await local.browser.newContext();
+    await context.grantPermissions(['notifications']);
+    const page = await join(context, 'open@example.com');
+    const token = await makeUserToken(page, local.origin);
+    const agent = await api('POST', '/v1/agents', token, { name: 'Accounts payable' });
+    const ask = (resource: string) =>
+      api('POST', '/v1/permissions', agent.api_key, { action: 'payout.send', resource });
+    await context.addInitScript(
+      `window.shown = [];
+      window.Notification = class {
+        static permission = 'granted';
+        static requestPermission = async () => 'granted';
+        constructor(title) { window.shown.push(title); }
+      };
+      Object.defineProperty(document, 'hidden', { get: () => true });`,
+    );
+    await page.clock.install();
+    await page.goto(`${local.origin}/console/me`);
+    const asked = () => page.waitForResponse('**/console/waiting');
+    await Promise.all([asked(), page.click('text=Notify me while a page is open')]);
+    for (const [resource, title] of [
+      ['supplier:1', 'A request waits for you'],
+      ['supplier:2', '2 requests wait for you'],
+    ] as const) {
+      await ask(resource);
+      const newest = async () => {
+        await Promise.all([asked(), page.clock.runFor(30_000)]);
+        return page.evaluate('window.shown.at(-1)');
+      };
+      await expect.poll(newest, { timeout: 20_000 }).toBe(title);
+    }
+    expect(await page.locator('[data-waiting-count]').textContent()).toBe('2');
+    await page.click('text=Stop the notifications of open pages');
+    await page.locator('text=Notify me while a page is open').waitFor();
+    expect(await page.evaluate('localStorage.getItem("countersign-notify")')).toBeNull();
+    await context.close();
+  });
+
   it('beside Inbox in the menu, which follows the list', async () => {
     const context = await local.browser.newContext();
     const page = await join(context, 'menu@example.com');

@@ -113,7 +113,7 @@ async function sendAudit(
       source={withParameters(address, { part: 'list' })}
       seconds={INTERVAL}
       title="Audit log"
-      pauses
+      pauses="pointing"
       reloads={isLive}
     >
       {page.data.length > 0 && <EntryList entries={page.data} filters={filters} />}

@@ -1,3 +1,5 @@
+import { SECOND } from '../../lib/time';
+
 /**
  * Says when the parts of the page that update themselves no longer do, because the connection or
  * the session is gone.
@@ -45,12 +47,27 @@ export function warnIfOffline(): boolean {
   return true;
 }
 
-/** Keeps a part that updates itself as it is while somebody points at it or works in it. */
+/** How long after its last movement a pointer counts as moving. */
+const MOVING = 15 * SECOND;
+
+/**
+ * Keeps a part that updates itself as it is while somebody points at it or works in it, so that a
+ * press meets what they see.
+ */
 export function pauseLiveParts(): void {
+  let movedAt = Number.NEGATIVE_INFINITY;
+  document.addEventListener('pointermove', (event) => {
+    if (event.pointerType === 'mouse') movedAt = event.timeStamp;
+  });
   document.addEventListener('htmx:config:request', (event) => {
     const part = event.target;
-    if (!(part instanceof HTMLElement) || !('pauses' in part.dataset)) return;
-    if (part.matches(':hover') || part.contains(document.activeElement)) event.preventDefault();
+    if (!(part instanceof HTMLElement)) return;
+    const isOver = part.matches(':hover');
+    const { pauses } = part.dataset;
+    const isMoving = isOver && performance.now() - movedAt < MOVING;
+    const isInUse = isOver || part.contains(document.activeElement);
+    if ((pauses === 'moving' && isMoving) || (pauses === 'pointing' && isInUse))
+      event.preventDefault();
   });
 }
 

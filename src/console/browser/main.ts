@@ -9,6 +9,7 @@ import {
   warnIfOffline,
   watchConnection,
 } from './live';
+import { startNotifying } from './notify';
 import { startPasskeys } from './passkeys';
 import { startPush } from './push';
 import { startRenewing } from './renew';
@@ -34,6 +35,7 @@ for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]
 fillInTimeZone(document);
 startPasskeys();
 startPush();
+startNotifying();
 startRenewing();
 submitOnce(window, warnIfOffline);
 startKeys();

@@ -1,7 +1,7 @@
 import { run, send } from './send';
 
 /** The service worker that shows notifications: `console/push-worker`. */
-const WORKER = '/console/assets/push-worker.js';
+export const WORKER = '/console/assets/push-worker.js';
 
 const NOT_SUPPORTED =
   'This browser cannot be notified. On an iPhone or iPad, first add this page to the home screen, ' +

@@ -131,6 +131,7 @@ export async function showWaiting(
       source={withParameters(address, { part: 'list' })}
       seconds={INTERVAL}
       title={title}
+      pauses="moving"
     >
       {isEmpty && (
         <Nothing waitsFor={waitsFor} isFiltered={filters.agent_id !== undefined || !isFirst} />

@@ -58,6 +58,17 @@ export function Devices({ devices, isPerson, publicKey, userAgent }: DevicesProp
           <p class="hint" data-push-state hidden></p>
         </div>
       )}
+      {isPerson && (
+        <div data-notify hidden>
+          <button type="button" class="quiet" data-off="Stop the notifications of open pages">
+            Notify me while a page is open
+          </button>
+          <p class="hint">
+            Without a device above, this browser can still tell you that more requests wait, as long
+            as a page of the console is open.
+          </p>
+        </div>
+      )}
       {devices.length >= MAX_DEVICES && (
         <p class="hint">You have {MAX_DEVICES} devices, the maximum.</p>
       )}

@@ -12,9 +12,10 @@ interface LivePartProps {
    */
   title?: string;
   /**
-   * Whether loads are skipped while the pointer is over the part or something in it has the focus.
+   * When loads are skipped: while somebody moves the pointer over the part, or as long as the
+   * pointer is there or something in the part has the focus.
    */
-  pauses?: boolean;
+  pauses?: 'moving' | 'pointing';
   /** Whether the part is loaded again at all; false once its content is final. */
   reloads?: boolean;
   children: Child;
@@ -43,7 +44,7 @@ export function LivePart({
     'hx-trigger': `every ${seconds}s`,
     'hx-swap': 'outerMorph',
     ...(title !== undefined && { 'data-title': `${title} · Countersign` }),
-    ...(pauses && { 'data-pauses': '' }),
+    ...(pauses && { 'data-pauses': pauses }),
   };
   return (
     <div id={id} {...attributes}>

@@ -115,6 +115,8 @@ interface ConsoleRule {
    * 10 minutes.
    */
   needsRecentSignIn?: boolean;
+  /** Whether `waiting` is counted also for a script, which otherwise does not show it. */
+  countsForScripts?: boolean;
 }
 
 /**
@@ -127,16 +129,17 @@ interface ConsoleRule {
 export function consoleAccess<Q extends NamedQueries>(
   scopes: Scope | readonly Scope[] | null,
   preload?: Preload<Q>,
-  { showsOnly = false, needsRecentSignIn = false }: ConsoleRule = {},
+  { showsOnly = false, needsRecentSignIn = false, countsForScripts = false }: ConsoleRule = {},
 ): MiddlewareHandler<ConsoleEnv<Q>> {
   return createMiddleware<ConsoleEnv<Q>>(async (c, next) => {
     const { keyring } = c.var.config;
     const secret = sessionCookie(c);
     if (secret !== undefined) await limitCredential(c, secret);
     const key = await onceKey(c);
+    const counts = (request: RequestContext) => countsForScripts || !isAskedByScript(request);
     const preloadPage: Preload<Q & InboxQueries> = async (c, reader, account, id, caller) => ({
       ...((await preload?.(c, reader, account, id, caller)) as Q),
-      inbox: isAskedByScript(c) ? null : selectWaitingCount(reader, caller, c.var.runtime.now()),
+      inbox: counts(c) ? selectWaitingCount(reader, caller, c.var.runtime.now()) : null,
     });
     const authenticate = async () => {
       if (secret === undefined) return null;

@@ -1,0 +1,92 @@
+import { SECOND } from '../../lib/time';
+import { WORKER } from './push';
+
+/** Where this browser keeps whose notifications it shows while a page is open. */
+const CHOICE = 'countersign-notify';
+/** How often an open page asks how many requests wait. */
+const INTERVAL = 30 * SECOND;
+
+const DENIED =
+  'This browser is set not to show notifications of this site. Allow them in its settings first.';
+
+/**
+ * Shows a notification when more requests wait for a person who chose that in this browser, while
+ * one of the pages of the console is open but out of sight. The count in the menu follows too.
+ * Where the device is notified by Web Push, it does nothing.
+ */
+export async function startNotifying(): Promise<void> {
+  const person = document.querySelector<HTMLInputElement>('input[name="sender"]')?.value;
+  if (!person || !('Notification' in window) || (await hasPush())) return;
+  offerChoice(person);
+  // However many pages are open, one at a time asks.
+  if (isChosenBy(person)) await navigator.locks?.request(CHOICE, () => watch(person));
+}
+
+function isChosenBy(person: string): boolean {
+  return localStorage.getItem(CHOICE) === person && Notification.permission === 'granted';
+}
+
+async function hasPush(): Promise<boolean> {
+  const registration = await navigator.serviceWorker?.getRegistration(WORKER);
+  return Boolean(await registration?.pushManager?.getSubscription());
+}
+
+/** Makes the button work with which a person switches the notifications on and off. */
+function offerChoice(person: string): void {
+  const part = document.querySelector<HTMLElement>('[data-notify]');
+  const button = part?.querySelector('button');
+  const hint = part?.querySelector('p');
+  if (!part || !button || !hint || Notification.permission === 'denied') return;
+  part.hidden = false;
+  if (isChosenBy(person)) button.textContent = button.dataset.off ?? '';
+  button.addEventListener('click', async () => {
+    if (isChosenBy(person)) localStorage.removeItem(CHOICE);
+    else if ((await Notification.requestPermission()) === 'granted')
+      localStorage.setItem(CHOICE, person);
+    else {
+      hint.textContent = DENIED;
+      return;
+    }
+    location.reload();
+  });
+}
+
+/** Asks until the person switches the notifications off, or is signed out. */
+async function watch(person: string): Promise<void> {
+  let known: number | undefined;
+  while (isChosenBy(person)) {
+    const count = await loadCount();
+    if (count === 'signed out') return;
+    if (count !== undefined) {
+      if (known !== undefined && count > known && document.hidden) notify(count);
+      known = count;
+    }
+    await new Promise((resolve) => setTimeout(resolve, INTERVAL));
+  }
+}
+
+/** How many requests wait, which the menu then shows; undefined if the service does not answer. */
+async function loadCount(): Promise<number | 'signed out' | undefined> {
+  const headers = { Accept: 'application/json' };
+  const answer = await fetch('/console/waiting', { headers }).catch(() => undefined);
+  if (answer?.status === 401) return 'signed out';
+  if (!answer?.ok) return undefined;
+  const { waiting } = (await answer.json()) as { waiting: string | null };
+  const shown = document.querySelector<HTMLElement>('[data-waiting-count]');
+  if (shown?.parentElement) {
+    shown.textContent = waiting;
+    shown.parentElement.hidden = waiting === null;
+  }
+  return Number.parseInt(waiting ?? '0', 10);
+}
+
+function notify(count: number): void {
+  const title = count === 1 ? 'A request waits for you' : `${count} requests wait for you`;
+  const notification = new Notification(title, {
+    body: 'Countersign: open the inbox',
+    icon: '/console/assets/favicon.svg',
+    tag: CHOICE,
+  });
+  // A new tab, because somebody may have typed into this one.
+  notification.onclick = () => open('/console', '_blank', 'noopener');
+}
