@@ -192,6 +192,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     const first = await ask({ preview: { title: 'Already here' } });
     await page.goto(`${local.origin}/console`);
     await page.locator(`#${first.id} input[type=checkbox]`).check();
+    await page.mouse.move(0, 0);
     const before = Number(/\((\d+)/.exec(await page.title())?.[1]);
     await ask({ preview: { title: 'Comes later' } });
     await page
@@ -201,6 +202,26 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     expect(Number(/\((\d+)/.exec(await page.title())?.[1])).toBe(before + 1);
     expect(await page.locator(`#${first.id} input[type=checkbox]`).isChecked()).toBe(true);
     expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('keeps the list still while the pointer moves over it', async () => {
+    const { context, page } = await open();
+    await page.clock.install();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console?order=newest`);
+    const loads: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('part=list')) loads.push(request.url());
+    });
+    await page.locator(`#${id}`).hover();
+    const next = await ask();
+    await page.clock.runFor(11_000);
+    expect(await page.evaluate('document.readyState')).toBe('complete');
+    expect(loads).toEqual([]);
+    await page.mouse.move(0, 0);
+    await Promise.all([page.waitForResponse('**part=list**'), page.clock.runFor(11_000)]);
+    await page.locator(`#${next.id}`).waitFor();
     await context.close();
   });
 
@@ -217,6 +238,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await boxes[0]?.check();
     await reason.fill('Not today');
     await boxes[1]?.check();
+    await page.mouse.move(0, 0);
     await ask({ preview: { title: 'Comes while one types' } });
     await page
       .locator('.request', { hasText: 'Comes while one types' })

@@ -55,16 +55,16 @@ const MOVING = 15 * SECOND;
  * press meets what they see.
  */
 export function pauseLiveParts(): void {
-  let movedAt = Number.NEGATIVE_INFINITY;
-  document.addEventListener('pointermove', (event) => {
-    if (event.pointerType === 'mouse') movedAt = event.timeStamp;
+  let movedAt = 0;
+  document.addEventListener('pointermove', ({ pointerType }) => {
+    if (pointerType === 'mouse') movedAt = Date.now();
   });
   document.addEventListener('htmx:config:request', (event) => {
     const part = event.target;
     if (!(part instanceof HTMLElement)) return;
     const isOver = part.matches(':hover');
     const { pauses } = part.dataset;
-    const isMoving = isOver && performance.now() - movedAt < MOVING;
+    const isMoving = isOver && Date.now() - movedAt < MOVING;
     const isInUse = isOver || part.contains(document.activeElement);
     if ((pauses === 'moving' && isMoving) || (pauses === 'pointing' && isInUse))
       event.preventDefault();
