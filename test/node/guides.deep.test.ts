@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PAYMENTS_KEY, PAYMENTS_PORT } from '../../src/tools/demo/payments';
 import { ROOT } from '../../src/tools/project';
 import { copyProject } from '../support/local/project';
 import { freePort } from '../support/local/service';
@@ -12,8 +13,11 @@ const PROBLEM = 'urn:countersign:problem:';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-guides-'));
 let service: ChildProcess;
+/** How long the service took from its start until somebody could use it, in milliseconds. */
+let startDuration = 0;
 
 beforeAll(async () => {
+  const started = Date.now();
   const state = copyProject(folder);
   const env = {
     ...process.env,
@@ -32,6 +36,7 @@ beforeAll(async () => {
       throw new Error('the service did not start');
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
+  startDuration = Date.now() - started;
 });
 
 afterAll(async () => {
@@ -41,17 +46,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 });
 });
 
-/**
- * Pastes every command of a guide into one shell, which stops at the first that fails. Without
- * `--norc` bash may take the socket that is its input for a connection from afar, and read the
- * settings of this machine.
- */
-async function runGuide(name: string): Promise<string> {
+/** The blocks of commands in a guide. */
+function readCommands(name: string): string[] {
   const guide = readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8');
-  const commands = [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(
-    ([, , text = '']) => text,
-  );
+  return [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , text = '']) => text);
+}
+
+/** Pastes every command of a guide into one shell, which stops at the first that fails. */
+async function runGuide(name: string): Promise<string> {
+  const commands = readCommands(name);
   expect(commands.length).toBeGreaterThan(5);
+  return runCommands(commands);
+}
+
+/**
+ * Without `--norc` bash may take the socket that is its input for a connection from afar, and read
+ * the settings of this machine.
+ */
+async function runCommands(commands: string[]): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(
     'bash',
     ['--norc', '-euo', 'pipefail', '-c', commands.join('\n')],
@@ -135,4 +147,94 @@ it('every command of the guide MCP works, and shows what the guide says', async 
 
 it('every command of the guide on coding agents works, and shows what the guide says', async () => {
   expectShownLines('hooks', await runGuide('hooks'));
+});
+
+/** The stand-in for a payment service that `npm run payments` starts. */
+interface Payments {
+  port: number;
+  /** The file with what it prints. */
+  output: string;
+  stop(): Promise<void>;
+}
+
+async function startPayments(): Promise<Payments> {
+  const port = await freePort();
+  const output = join(folder, 'payments.txt');
+  const env = { ...process.env, PAYMENTS_PORT: String(port) };
+  const child = spawn(process.execPath, [join(folder, 'src/tools/payments.ts')], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', openSync(output, 'w'), 'inherit'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  for (const deadline = Date.now() + 60_000; !readFileSync(output, 'utf8').includes('Ctrl-C'); ) {
+    if (Date.now() > deadline) throw new Error('the stand-in did not start');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const stop = async () => {
+    child.kill();
+    await ended;
+  };
+  return { port, output, stop };
+}
+
+describe('the guide on connections', () => {
+  const NEXT = '-- next block --';
+  /** What the commands of each block print, followed by the calls that had arrived by then. */
+  let blocks: string[] = [];
+  let duration = 0;
+
+  beforeAll(async () => {
+    const started = Date.now();
+    const payments = await startPayments();
+    try {
+      const commands = readCommands('connections').map((text) => {
+        const own = text.replace(`127.0.0.1:${PAYMENTS_PORT}`, `127.0.0.1:${payments.port}`);
+        return `${own}cat ${payments.output}; echo '${NEXT}'`;
+      });
+      const again = (commands[4] ?? '').replaceAll('"amount": 250', '"amount": 251');
+      blocks = (await runCommands([...commands, again])).split(`${NEXT}\n`);
+    } finally {
+      await payments.stop();
+    }
+    duration = startDuration + Date.now() - started;
+  });
+
+  /** The answers in the output of a block. */
+  const answersOf = (block = '') =>
+    [...block.matchAll(/^\{.*\}$/gm)].map(([line]) => JSON.parse(line));
+  const callsOf = (block = '') => block.match(/^(GET|POST) .*$/gm) ?? [];
+
+  it('names the key and the address of the stand-in', () => {
+    const [, connection = ''] = readCommands('connections');
+    expect(connection).toContain(`"secret": "${PAYMENTS_KEY}"`);
+    expect(connection).toContain(`"base_url": "http://127.0.0.1:${PAYMENTS_PORT}"`);
+    expect(blocks[0]).toContain(PAYMENTS_KEY);
+  });
+
+  it('lets the agent read at once and ask before it pays', () => {
+    const [balance, payout] = answersOf(blocks[2]);
+    expect(balance).toEqual({ available: 10_000, currency: 'EUR' });
+    expect(payout).toMatchObject({ status: 403, code: 'permission_pending' });
+    expect(callsOf(blocks[2])).toEqual(['GET /v1/balance → 200']);
+  });
+
+  it('sends nothing when the request is approved, but when the agent makes the call again', () => {
+    expect(callsOf(blocks[3])).toEqual(['GET /v1/balance → 200']);
+    const [payout, repeated] = answersOf(blocks[4]);
+    expect(payout).toMatchObject({ to: 'supplier-17', amount: 250 });
+    expect(repeated).toMatchObject({ status: 409, code: 'already_used' });
+    expect(repeated.outcome.status).toBe('succeeded');
+    expect(callsOf(blocks[4])).toEqual(['GET /v1/balance → 200', 'POST /v1/payouts → 201']);
+  });
+
+  it('has another amount asked for again', () => {
+    const codes = answersOf(blocks[5]).map(({ code }) => code);
+    expect(codes).toEqual(['permission_pending', 'permission_pending']);
+    expect(callsOf(blocks[5])).toEqual(callsOf(blocks[4]));
+  });
+
+  it('takes less than five minutes from the start of the service', () => {
+    expect(duration).toBeLessThan(300_000);
+  });
 });

@@ -7,6 +7,9 @@ import { json } from 'node:stream/consumers';
 /** The key that the stand-in accepts. No agent of the demo has it. */
 export const PAYMENTS_KEY = 'sk_demo_2yuJ8Wv6hN0rQe4T';
 
+/** The port of the stand-in in the guide "Let Countersign hold the key". */
+export const PAYMENTS_PORT = 8790;
+
 /** A running stand-in for a payment service. */
 export interface Payments {
   origin: string;
