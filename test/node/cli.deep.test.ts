@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildClient } from '../../src/tools/client/build.ts';
 import { ROOT } from '../../src/tools/project.ts';
 import { Client } from '../support/local/client';
+import { sayUntested } from '../support/local/say-untested';
 import { prepareState, type Service, startService, sweep } from '../support/local/service';
 import { createTenant, type Tenant } from '../support/local/tenant';
 
@@ -15,12 +16,11 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-package-'));
 const program = join(folder, 'project/node_modules/.bin/countersign');
 const SCRIPT = '/usr/bin/script';
 if (!existsSync(SCRIPT))
-  console.warn('the inbox is not tested on a terminal: script of util-linux is not installed');
+  sayUntested('the inbox on a terminal: script of util-linux is not installed');
 
 const isInstalled = (shell: string) => !spawnSync(shell, ['--version']).error;
 for (const shell of ['zsh', 'fish']) {
-  if (!isInstalled(shell))
-    console.warn(`the completion is not tested in ${shell}, which is not installed`);
+  if (!isInstalled(shell)) sayUntested(`the completion in ${shell}: it is not installed`);
 }
 
 /** Every Node that is installed, by its version: that of the tests, and that of the system. */
@@ -29,7 +29,8 @@ const nodes = new Map(
     .filter(existsSync)
     .map((path) => [execFileSync(path, ['--version'], { encoding: 'utf8' }).trim(), path] as const),
 );
-if (nodes.size === 1) console.warn('the command line is tested with one version of Node only');
+if (nodes.size === 1)
+  sayUntested('the command line in more than one version of Node: no other is installed');
 
 let service: Service;
 let tenant: Tenant;

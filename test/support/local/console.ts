@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { copyProject } from './project.ts';
+import { sayUntested } from './say-untested.ts';
 import { freePort } from './service.ts';
 
 /** The path of Chromium; undefined if it is not installed. */
@@ -21,7 +22,7 @@ export const CHROMIUM = [
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ].find(existsSync);
-if (!CHROMIUM) console.warn('the console is not tested in a browser: Chromium is not installed');
+if (!CHROMIUM) sayUntested('the console in a browser: Chromium is not installed');
 
 /** A service that `npm start` runs, and a browser. */
 export interface LocalConsole {
