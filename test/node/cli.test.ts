@@ -659,6 +659,11 @@ describe('commands', () => {
       'POST /v1/connections': refusal,
     });
     expect(refused.stderr).toContain('--agent');
+    // Somebody gave the secret itself in place of its file.
+    const mistaken = ['connections', 'create', '--name', 'B', '--secret-file', 'sk_test_1'];
+    const { code, stderr } = await runInProcess(mistaken);
+    expect([code, stderr.includes('sk_test_1')]).toEqual([1, false]);
+    expect(stderr).toContain('The file of --secret-file cannot be read (ENOENT).');
   });
 
   it('a connection is listed, tested and deleted', async () => {

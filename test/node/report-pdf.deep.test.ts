@@ -1,23 +1,18 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { renderPdf } from '../../src/reports/pdf/render';
+import { hasPdfTools, readPdfText, runTool } from '../support/local/pdf-tools';
 import { plainReport, sampleReport } from '../support/sample-report';
 
 const root = join(import.meta.dirname, '../..');
-const missing = [
-  ['qpdf', '--version'],
-  ['pdftotext', '-v'],
-].filter(([tool = '', option = '']) => spawnSync(tool, [option]).error !== undefined);
-if (missing.length > 0)
-  console.warn(`the PDF is not checked: ${missing.map(([tool]) => tool).join(', ')} not installed`);
 
 const load = async (file: string) =>
   new Uint8Array(readFileSync(join(root, 'dist/assets/fonts', file))).buffer;
 
-describe.skipIf(missing.length > 0)('the PDF of a report', () => {
+describe.runIf(hasPdfTools())('the PDF of a report', () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-pdf-'));
   const [full, plain] = [join(folder, 'full.pdf'), join(folder, 'plain.pdf')];
   let pages: string[] = [];
@@ -26,28 +21,28 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     execFileSync(process.execPath, ['src/tools/build-assets.mjs'], { cwd: root });
     writeFileSync(full, await renderPdf(sampleReport(), load));
     writeFileSync(plain, await renderPdf(plainReport(), load));
-    pages = textOf(full, '-layout').split('\f').slice(0, -1);
+    pages = readPdfText(full, '-layout').split('\f').slice(0, -1);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it.each(['full', 'plain'])('is well-formed: %s', (name) => {
-    expect(run('qpdf', '--check', join(folder, `${name}.pdf`))).toContain(
+    expect(runTool('qpdf', '--check', join(folder, `${name}.pdf`))).toContain(
       'No syntax or stream encoding errors found',
     );
   });
 
   it('embeds a subset of every font', () => {
-    const fonts = run('pdffonts', full).split('\n').slice(2, -1);
+    const fonts = runTool('pdffonts', full).split('\n').slice(2, -1);
     expect(fonts).toHaveLength(6);
     for (const font of fonts) expect(font).toMatch(/^[A-Z]{6}\+.* yes yes yes /);
   });
 
   it('names the account on the title page, and says that the report is not an attestation', () => {
     const report = sampleReport();
-    expect(run('pdfinfo', full)).toMatch(
+    expect(runTool('pdfinfo', full)).toMatch(
       `Compliance report ${report.framework}, 2025-11-01 to 2026-10-31`,
     );
-    expect(run('qpdf', '--json', full)).toContain('"/Lang": "u:en"');
+    expect(runTool('qpdf', '--json', full)).toContain('"/Lang": "u:en"');
     for (const fact of [
       report.framework,
       report.account.name,
@@ -88,7 +83,7 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
   });
 
   it('contains every text and id of the report', () => {
-    const [report, text] = [sampleReport(), withoutBreaks(textOf(full, '-raw'))];
+    const [report, text] = [sampleReport(), withoutBreaks(readPdfText(full, '-raw'))];
     const facts = [
       ...report.agents.slice(0, 200).map(({ agent_id: id }) => id),
       ...report.deciders.map(({ decided_by: id }) => id),
@@ -107,7 +102,7 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
   });
 
   it('shows names in many scripts', () => {
-    const text = withoutBreaks(textOf(full, '-raw'));
+    const text = withoutBreaks(readPdfText(full, '-raw'));
     for (const name of [
       'Ελληνικός βοηθός',
       'Помощник бухгалтера №2',
@@ -133,21 +128,13 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     ];
     const file = join(folder, 'high.pdf');
     writeFileSync(file, await renderPdf(report, load));
-    const text = withoutBreaks(textOf(file, '-raw'));
+    const text = withoutBreaks(readPdfText(file, '-raw'));
     expect(text).toContain('(175morecharactersintheJSONform)');
     expect(text.match(/\[U\+1F600\]/g)).toHaveLength(80 + 12 * 300);
     expect(text).toContain('48morechangesintheJSONform');
     expect(text.split(record.id)).toHaveLength(3);
   });
 });
-
-function run(tool: string, ...args: string[]): string {
-  return execFileSync(tool, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
-}
-
-function textOf(file: string, mode: string): string {
-  return run('pdftotext', '-enc', 'UTF-8', mode, file, '-');
-}
 
 /**
  * Removes page footers and all white space, because long words break across lines and text across

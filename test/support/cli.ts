@@ -18,6 +18,8 @@ interface Settings {
   clock?: Clock;
   platform?: NodeJS.Platform;
   openBrowser?: (address: string) => void;
+  /** Sends the calls to a service, instead of giving scripted answers. */
+  fetch?: typeof fetch;
 }
 
 /** A call that a command sent. */
@@ -54,6 +56,24 @@ export async function runInProcess(
         done();
       },
     });
+  const scripted: typeof fetch = async (input, init) => {
+    const { pathname, search, origin } = new URL(String(input));
+    const method = init?.method ?? 'GET';
+    const call = {
+      ...{
+        method,
+        origin,
+        path: pathname + search,
+        authorization: new Headers(init?.headers).get('Authorization'),
+      },
+      body: init?.body ? JSON.parse(String(init.body)) : undefined,
+    };
+    sent.push(call);
+    const answer = answers[`${method} ${pathname}`];
+    const made = typeof answer === 'function' ? answer(call) : answer;
+    if (made === undefined) throw new Error(`no answer to ${method} ${pathname}`);
+    return made instanceof Response ? made.clone() : Response.json(made);
+  };
   const io: Io = {
     env: { COUNTERSIGN_URL: 'https://countersign.test', COUNTERSIGN_API_KEY: 'csu_secret', ...env },
     platform,
@@ -65,24 +85,7 @@ export async function runInProcess(
     stderr: output('stderr'),
     clock: clock ?? { now: () => Date.parse('2026-01-31T12:00:00Z'), sleep: async () => {} },
     openBrowser,
-    fetch: async (input, init) => {
-      const { pathname, search, origin } = new URL(String(input));
-      const method = init?.method ?? 'GET';
-      const call = {
-        ...{
-          method,
-          origin,
-          path: pathname + search,
-          authorization: new Headers(init?.headers).get('Authorization'),
-        },
-        body: init?.body ? JSON.parse(String(init.body)) : undefined,
-      };
-      sent.push(call);
-      const answer = answers[`${method} ${pathname}`];
-      const made = typeof answer === 'function' ? answer(call) : answer;
-      if (made === undefined) throw new Error(`no answer to ${method} ${pathname}`);
-      return made instanceof Response ? made.clone() : Response.json(made);
-    },
+    fetch: settings.fetch ?? scripted,
   };
   const code = await runCli(argv, io);
   return { code, ...printed, sent };

@@ -3,7 +3,7 @@ export class MarkedSecret {
   readonly forms: readonly string[];
 
   constructor(readonly text: string) {
-    const bytes = new TextEncoder().encode(text);
+    const bytes = Buffer.from(text);
     this.forms = [
       text,
       // A part is enough for somebody who guesses the rest.
@@ -13,8 +13,8 @@ export class MarkedSecret {
       [...text].reverse().join(''),
       encodeURIComponent(text),
       JSON.stringify(text).slice(1, -1),
-      bytes.toHex(),
-      bytes.toHex().toUpperCase(),
+      bytes.toString('hex'),
+      bytes.toString('hex').toUpperCase(),
       ...[0, 1, 2].flatMap((offset) => base64Forms(bytes, offset)),
     ];
   }
@@ -28,7 +28,7 @@ export class MarkedSecret {
 
 /** The base64 of bytes that stand behind some others, without the characters that those change. */
 function base64Forms(bytes: Uint8Array, offset: number): string[] {
-  const text = Uint8Array.from([...new Uint8Array(offset), ...bytes]).toBase64();
+  const text = Buffer.from([...new Uint8Array(offset), ...bytes]).toString('base64');
   const whole = text.slice(offset === 0 ? 0 : 4, -4);
   return [whole, whole.replaceAll('+', '-').replaceAll('/', '_')];
 }

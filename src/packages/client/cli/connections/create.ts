@@ -2,6 +2,7 @@ import type { ConnectionCreation } from '../../api.ts';
 import { present } from '../../present.ts';
 import { command } from '../command.ts';
 import { readInput } from '../input.ts';
+import type { Io } from '../io.ts';
 import { readJsonObject } from '../values.ts';
 import { printConnection } from './print-connection.ts';
 
@@ -61,11 +62,11 @@ export const createConnection = command({
     const { file, name, slug, agent, auth, header, prefix } = args;
     const text = file === undefined ? '{}' : await readInput(io, file);
     const secretFile = args['secret-file'];
-    const secret = secretFile === undefined ? undefined : await readInput(io, secretFile);
+    const secret = secretFile === undefined ? undefined : await readSecret(io, secretFile);
     const way = present({ type: auth, header, prefix });
     const connection = await client.createConnection({
       ...readFields(text, file ?? ''),
-      ...present({ name, slug, base_url: args['base-url'], secret: secret?.replace(/\r?\n$/, '') }),
+      ...present({ name, slug, base_url: args['base-url'], secret }),
       ...(agent.length > 0 && { agent_ids: agent }),
       ...(Object.keys(way).length > 0 && { auth: { type: 'header', ...way } }),
       ...(args['allow-reads'] && { rules: ALLOW_READS }),
@@ -73,6 +74,15 @@ export const createConnection = command({
     await printConnection(session, connection);
   },
 });
+
+/**
+ * Reads the credential. An error does not show the path, because somebody may have given the
+ * credential itself in its place.
+ */
+async function readSecret(io: Io, file: string): Promise<string> {
+  const text = await readInput(io, file, 'The file of --secret-file');
+  return text.replace(/\r?\n$/, '');
+}
 
 /** The service checks the fields. */
 function readFields(text: string, file: string): ConnectionCreation {
