@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { McpClient } from '../support/mcp';
 import { REVISIONS } from '../support/mcp-revisions';
+import { ACT, makeSeriesScene, SERIES } from '../support/series';
 import { type Json, makeAgent } from '../support/world';
 
 const ASK = { action: 'email.send', resource: 'mailbox:support' };
@@ -319,6 +320,31 @@ it('an agent finds nothing of another agent or account', async () => {
     '- permission_id: must be text',
   );
   expect(await client.refused('get_permission')).toContain('- permission_id: is required');
+});
+
+describe('request_permission with a series', () => {
+  it('says how many like it follow, and shows what a person gave and how far it is', async () => {
+    const scene = await makeSeriesScene();
+    const { world, agent, ada } = scene;
+    const client = await McpClient.connect(world, agent.key);
+    const asked = await client.must('request_permission', { ...ACT, series: SERIES });
+    const { id } = asked.permission;
+    expect(asked.permission).toMatchObject({
+      status: 'pending',
+      written_by_agent: { series: SERIES },
+      written_by_people: { granted_series: null },
+    });
+    const given = { ...SERIES, requests: 2 };
+    const approval = { token: ada.token, body: { series: given } };
+    await world.must(200, 'POST', `/v1/permissions/${id}/approve`, approval);
+    for (const status of ['approved', 'pending'])
+      expect((await client.must('request_permission', ACT)).permission.status).toBe(status);
+    const { permission } = await client.must('get_permission', { permission_id: id });
+    expect(permission.written_by_people.granted_series).toEqual(given);
+    expect(permission.series_usage).toMatchObject({ requests: 2 });
+    const wrong = { ...ACT, series: { ...SERIES, requests: 1 } };
+    expect(await client.refused('request_permission', wrong)).toContain('series.requests');
+  });
 });
 
 describe('report_outcome', () => {

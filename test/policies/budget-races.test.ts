@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { depth } from '../support/depth';
 import { FaultyDatabase } from '../support/faults';
 import { checkIntegrity } from '../support/integrity';
+import { orderMove, settleMoves } from '../support/moves';
+import { DATABASES } from '../support/shards';
 import { type Json, type TestAccount, World } from '../support/world';
 
 const PAY = { action: 'payment.send', resource: 'account:4711', scope: { amount: 0.3 } };
@@ -131,6 +133,52 @@ describe('200 requests at once', () => {
     expect(await approvalsBy(account, policy)).toHaveLength(countOf(answers, 'approved'));
     expect(countOf(await askAtOnce(scene, 3), 'pending')).toBe(3);
   });
+
+  it('stay exact while the policy expires: each counts by its own time', async () => {
+    const scene = await makeScene();
+    const { world, account } = scene;
+    const expiring = { expires_at: new Date(world.now + 1).toISOString() };
+    const policy = await makePolicy(account, { budget: { per: 'day', requests: 37 }, ...expiring });
+    const first = askAtOnce(scene, MANY);
+    world.advance(1);
+    const second = askAtOnce(scene, MANY);
+    const approved = [...(await first), ...(await second)].filter(
+      ({ status }) => status === 'approved',
+    );
+    expect(approved.every(({ created_at }) => created_at < expiring.expires_at)).toBe(true);
+    expect(approved.length).toBeLessThanOrEqual(37);
+    expect(await approvalsBy(account, policy)).toHaveLength(approved.length);
+    expect((await readUsage(account, policy)).requests).toBe(approved.length);
+  });
+
+  it.runIf(depth.isDeep)(
+    'stay exact while the account moves, and are all spent there',
+    async () => {
+      const scene = await makeScene();
+      const { world, account, agents } = scene;
+      Object.assign(world.env, { DB_01: DATABASES['01'] });
+      const budget = { per: 'day', requests: 300 };
+      const policy = await makePolicy(account, { budget });
+      await orderMove(world, account.id, '01');
+      let isOver = false;
+      const moving = settleMoves(world).then(() => {
+        isOver = true;
+      });
+      const answers: Json[] = [];
+      while (!isOver) {
+        const asked = agents.map((agent) => agent.call('POST', '/v1/permissions', PAY));
+        answers.push(...(await Promise.all(asked)));
+      }
+      await moving;
+      const refused = answers.filter(({ status }) => status !== 201);
+      expect(refused.every(({ status }) => status === 503)).toBe(true);
+      const later = await askAtOnce(scene, 300);
+      const all = [...answers.map(({ body }) => body), ...later];
+      expect(countOf(all, 'approved')).toBe(300);
+      expect(await approvalsBy(account, policy)).toHaveLength(300);
+      expect((await readUsage(account, policy)).requests).toBe(300);
+    },
+  );
 });
 
 /** What so many approvals of 0.3 add up to in the budget. */
@@ -241,17 +289,29 @@ describe('a request whose policy changes before the approval is stored', () => {
   });
 });
 
-describe('an approval whose answer is lost', () => {
-  it.each([
+describe('an approval whose process ends', () => {
+  const NAMES: [name: string, fields: Json, headers: Record<string, string>][] = [
     ['its idempotency key', {}, { 'Idempotency-Key': 'again' }],
     ['its external id', { external_id: 'call-1' }, {}],
-  ])('counts once if it is sent again under %s', async (_, fields, headers) => {
+  ];
+  const ENDS = [1, 2].flatMap((call) =>
+    (['before', 'after'] as const).map((mode) => ({ call, mode })),
+  );
+
+  it.each(
+    NAMES.flatMap(([name, fields, headers]) =>
+      ENDS.map((end) => ({ name, fields, headers, ...end })),
+    ),
+  )('$mode its trip $call counts once if it is sent again under $name', async (course) => {
+    const { fields, headers, ...end } = course;
     const { database, world, account, agent } = await makeScene();
     const policy = await makePolicy(account, { budget: { per: 'day', requests: 2 } });
     const call = { token: agent.key, body: { ...PAY, ...fields }, headers };
-    database.arm({ call: 2, mode: 'after' });
+    database.arm(end);
     expect((await world.call('POST', '/v1/permissions', call)).status).toBe(503);
     database.arm(null);
+    const isStored = end.call === 2 && end.mode === 'after';
+    expect((await readUsage(account, policy)).requests).toBe(isStored ? 1 : 0);
     const { body } = await world.call('POST', '/v1/permissions', call);
     expect(body.status).toBe('approved');
     expect((await readUsage(account, policy)).requests).toBe(1);

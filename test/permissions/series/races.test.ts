@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { depth } from '../../support/depth';
 import { checkIntegrity } from '../../support/integrity';
+import { orderMove, settleMoves } from '../../support/moves';
 import {
   ACT,
   changeMember,
@@ -12,7 +13,8 @@ import {
   statusOf,
   usageOf,
 } from '../../support/series';
-import { type Json, TestAccount, World } from '../../support/world';
+import { DATABASES } from '../../support/shards';
+import { type Answer, type Json, TestAccount, World } from '../../support/world';
 
 const FIFTY = { ...SERIES, requests: 50 };
 
@@ -41,6 +43,28 @@ it.runIf(depth.isDeep)(
     expect(await checkIntegrity(env.DB)).toEqual([]);
   },
 );
+
+it.runIf(depth.isDeep)('a series approves as often while its account moves', async () => {
+  const scene = await makeSeriesScene();
+  const { world, account, agent } = scene;
+  Object.assign(world.env, { DB_01: DATABASES['01'] });
+  const { id } = await giveSeries(scene, { ...SERIES, requests: 300 });
+  await orderMove(world, account.id, '01');
+  let isOver = false;
+  const moving = settleMoves(world).then(() => {
+    isOver = true;
+  });
+  const answers: Answer[] = [];
+  while (!isOver) answers.push(await agent.call('POST', '/v1/permissions', ACT));
+  await moving;
+  const refused = answers.filter(({ status }) => status !== 201);
+  expect(refused.every(({ status }) => status === 503)).toBe(true);
+  expect(refused).not.toEqual([]);
+  const all = [...answers.map(({ body }) => body), ...(await askAtOnce(scene, 300))];
+  expect(countOf(all, 'approved')).toBe(299);
+  expect(await approvalsBy(scene, id)).toHaveLength(299);
+  expect(await usageOf(scene, id)).toMatchObject({ requests: 300 });
+});
 
 it('two series of one kind approve as much as both have room for', async () => {
   const scene = await makeSeriesScene();
