@@ -139,6 +139,12 @@ it('every command of the guide on incidents works, and shows what the guide says
   expectShownLines('incidents', output);
 });
 
+it('every command of the guide on series works, and shows what the guide says', async () => {
+  const output = await runCommands(readCommands('series'));
+  const asked = "{ requests: 20, expires_in: 7200, varies: [ 'max_amount' ] }";
+  expect(output).toBe(`${asked}\nperson_required\n`);
+});
+
 it('every command of the guide MCP works, and shows what the guide says', async () => {
   const output = await runGuide('mcp');
   expect(output).not.toContain(PROBLEM);
@@ -147,6 +153,26 @@ it('every command of the guide MCP works, and shows what the guide says', async 
 
 it('every command of the guide on coding agents works, and shows what the guide says', async () => {
   expectShownLines('hooks', await runGuide('hooks'));
+});
+
+it('the demo plays its scenes, and says what came of them', async () => {
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [join(folder, 'src/tools/demo.ts')],
+    { cwd: folder },
+  );
+  expect(stderr).toBe('');
+  for (const line of [
+    'is approved, signed by both',
+    'Its outcome, by its own word: unknown: The bank did not answer in time',
+    'asks for 4: 3 are approved at once (3 vouchers, 119.7 EUR), the next one waits for a person',
+    'asks for 4 more: 3 are approved at once, that of 900 EUR waits for a person',
+    'It reads the balance: 200. It pays 250 EUR: 403, it has to be approved',
+    'After the approval the same call is sent, once: 201',
+    'because no rule of conn_',
+    'The demo took',
+  ])
+    expect(stdout).toContain(line);
 });
 
 /** The stand-in for a payment service that `npm run payments` starts. */
