@@ -16,6 +16,8 @@ const WARM_UP = 60;
 const MEBIBYTE = 1024 * 1024;
 const LARGE_ROUNDS = 40;
 const HANGING = 500;
+/** How much longer other requests may take beside calls that hang: other work of the machine. */
+const MAX_DELAY_RATIO = 2;
 /** How long the Worker may rest after an act, which is answered before its outcome is written. */
 const REST = 10;
 
@@ -343,6 +345,8 @@ async function measureHanging(report: Report, scene: Scene): Promise<void> {
     const show = (times: number[]) =>
       `p50 ${median(times).toFixed(2)}, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
     report.note(`${name}: alone ${show(alone[name])}; beside them ${show(beside[name])}`);
+    const ratio = rounded(median(beside[name]) / median(alone[name]));
+    report.atMost(MAX_DELAY_RATIO, ratio, `${name}: p50 beside them, in ratio to alone`);
   }
   report.verdict(upstream.hanging() === HANGING, `${HANGING} calls still hang`);
   leave.destroy();
