@@ -93,6 +93,9 @@ describe('a service whose database is restored to an earlier time while R2 keeps
   let lostHead: Json;
   let shownHead: Json;
   let repeated: { key: string; id: string };
+  /** An account with a policy that has a budget, and a connection that it approves acts of. */
+  let spender: Owner;
+  const spent = { key: '', policy: '', connection: '' };
   const exports = { unbegun: '', halfway: '', finished: '', orphan: '' };
   const digests = new Map<string, string>();
 
@@ -163,6 +166,36 @@ describe('a service whose database is restored to an earlier time while R2 keeps
 
   const use = (owner: Owner, value: string) =>
     call('POST', '/v1/tokens/use', owner.token, { token: value });
+
+  async function prepareSpender(): Promise<void> {
+    spender = await createOwner('pro');
+    const agent = await createAgent(spender);
+    type Made = { id: string };
+    const policy = await ask<Made>('POST', '/v1/policies', spender.token, {
+      ...{ name: 'Payouts', effect: 'approve', actions: ['bank.post'], resources: ['*'] },
+      budget: { per: 'total', requests: 9 },
+    });
+    const connection = await ask<Made>('POST', '/v1/connections', spender.token, {
+      ...{ name: 'Bank', slug: 'bank', base_url: `http://127.0.0.1:${receiver.port}/bank` },
+      ...{ agent_ids: [agent.id], rules: [{ effect: 'ask' }] },
+    });
+    Object.assign(spent, {
+      key: agent.api_key,
+      policy: policy.id,
+      connection: `/v1/connections/${connection.id}`,
+    });
+  }
+
+  const payOut = async (amount: number) =>
+    (await call('POST', `${spent.connection}/proxy/${amount}`, spent.key, { amount })).status;
+
+  const payouts = () => ['bank/1', 'bank/2'].map((path) => receiver.sentTo(path).length);
+
+  async function budgetUsed(): Promise<number> {
+    type Policy = { usage: { requests: number } };
+    const path = `/v1/policies/${spent.policy}`;
+    return (await ask<Policy>('GET', path, spender.token)).usage.requests;
+  }
 
   async function startExport(owner: Owner): Promise<string> {
     const body = {
@@ -412,6 +445,8 @@ describe('a service whose database is restored to an earlier time while R2 keeps
         told('told').length === entriesBefore.length + 3 && receiver.sentTo('failing').length > 0,
     );
     headBefore = await headOf(signed);
+    await prepareSpender();
+    expect(await payOut(1)).toBe(200);
     // Nothing of this account is sealed yet: its entries are moved back by a week below.
     await work(brief, await createAgent(brief));
   }
@@ -490,6 +525,9 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     exports.orphan = await startExport(signed);
     await finishExport(exports.orphan);
     shownHead = await headOf(shown);
+    expect([await payOut(2), await payOut(2), await budgetUsed()]).toEqual([200, 409, 2]);
+    await ask('DELETE', spent.connection, spender.token);
+    await ask('POST', '/v1/me/stop', spender.token, { reason: 'Something is wrong' });
     await until(async () => {
       await service.triggerCrons();
       return tellings().every(({ length }) => length > 1);
@@ -551,7 +589,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
       code: 0,
       lines: [
         `${signed.id}: 2 objects set aside`,
-        expect.stringMatching(/^1 logs continue .+, 3 had nothing .+, 0 could/),
+        expect.stringMatching(/^1 logs continue .+, 4 had nothing .+, 0 could/),
       ],
     });
     expect(kept).toEqual({ checkpoints: 1, tiles: 1 });
@@ -615,6 +653,16 @@ describe('a service whose database is restored to an earlier time while R2 keeps
       headers,
     );
     expect(again.id).not.toBe(repeated.id);
+  });
+
+  it('sends calls again that were sent after the restore point, by connections and budgets as they were', async () => {
+    const ofSpender = undone.filter(({ account }) => account === spender.id);
+    const named = ofSpender.map(({ action }) => action);
+    expect(named).toEqual(['connection.deleted', 'account.stopped']);
+    expect(await budgetUsed()).toBe(1);
+    expect([await payOut(1), payouts()]).toEqual([409, [1, 1]]);
+    expect([await payOut(2), payouts()]).toEqual([200, [1, 2]]);
+    expect(await budgetUsed()).toBe(2);
   });
 
   it('refuses credentials that were created after the restore point, and accepts those that were deleted after it', async () => {
