@@ -5,12 +5,20 @@ const SIGNED_VOTES: string = '../support/signed-votes.ts';
 const { Passkey } = await import(SIGNED_VOTES);
 
 interface Invited {
+  id: string;
   invitation: { url: string };
 }
 
-/** Invites an approver who joins with a passkey, and returns the approver's user token. */
-export async function joinApprover({ user, traits }: Memory, origin: string): Promise<string> {
-  const body = { email: `approver-of-${traits.name}@example.com`, role: 'approver' };
+/**
+ * Invites an approver who joins with a passkey, and returns the approver and a user token.
+ * @param name distinguishes the approvers of an account
+ */
+export async function joinApprover(
+  { user, traits }: Memory,
+  origin: string,
+  name: string,
+): Promise<{ id: string; token: string }> {
+  const body = { email: `${name}-of-${traits.name}@example.com`, role: 'approver' };
   const invited = await user.insist<Invited>('POST', '/v1/members', body);
   if (invited?.status !== 201) throw new Error(`nobody was invited: ${JSON.stringify(invited)}`);
   const { url } = invited.body.invitation;
@@ -32,5 +40,5 @@ export async function joinApprover({ user, traits }: Memory, origin: string): Pr
   });
   const token = /csu_[0-9A-Za-z]{40}/.exec(await made.text())?.[0];
   if (!token) throw new Error('the approver got no user token');
-  return token;
+  return { id: invited.body.id, token };
 }

@@ -19,7 +19,7 @@ const ACTIONS: [weight: number, action: Action][] = [
   [12, reportOutcome],
   [6, askForSeries],
   [16, actBySeries],
-  [1, endSeries],
+  [2, endSeries],
   [20, callConnection],
   [6, decideCalls],
   [1, changeConnections],

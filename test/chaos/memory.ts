@@ -44,6 +44,13 @@ export interface KnownSeries {
   endedAt: number | null;
 }
 
+/** A member who may give series. */
+export interface KnownGiver {
+  client: Client;
+  /** The ids of the member, who may be suspended, and of another one; null for the only owner. */
+  members: { own: string; other: string } | null;
+}
+
 /** A request that leaves at most one entry, which contains the step's mark. */
 export interface Step {
   event: 'request' | 'approve' | 'deny' | 'revoke';
@@ -135,7 +142,7 @@ export class Memory {
   readonly user: Client;
   readonly token: string;
   /** A member who may decide, and so give a series; null if the account has none. */
-  giver: Client | null = null;
+  giver: KnownGiver | null = null;
   readonly agents: KnownAgent[] = [];
   readonly permissions: KnownPermission[] = [];
   /** Steps by mark, which is in the resource of a request or the reason of a decision. */

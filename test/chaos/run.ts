@@ -33,7 +33,7 @@ import { orderReport } from './load/files.ts';
 import { deleteAccount, moveAccounts, stay } from './load/operator.ts';
 import { People } from './load/people.ts';
 import { act } from './load.ts';
-import { Memory, type ShownEntry, type Traits } from './memory.ts';
+import { type KnownGiver, Memory, type ShownEntry, type Traits } from './memory.ts';
 import { agePast, makePast } from './past.ts';
 import { Receiver } from './receiver.ts';
 import { settle } from './settling.ts';
@@ -126,8 +126,7 @@ async function prepareActors(): Promise<Actor[]> {
   for (const [i, traits] of [...ACCOUNTS, EMPLOYEE].entries()) {
     const memory = await (traits === EMPLOYEE ? enterEmployee() : createAccount(traits));
     if (!memory) throw new Error('an account could not be created');
-    memory.giver =
-      traits === EMPLOYEE ? memory.user : clientOf(await joinApprover(memory, service.origin));
+    memory.giver = await findGiver(memory);
     for (let n = 0; n < ACTORS_OF_EACH; n++)
       actors.push(actorOf(memory, seededRandom(seed + 100 * (i + 1) + n)));
     for (let n = 0; n < FIRST_AGENTS; n++) await createAgent(memory, { clientOf });
@@ -146,6 +145,14 @@ async function prepareActors(): Promise<Actor[]> {
       throw new Error(`the API shows ${memory.past.length} of ${aged} old entries`);
   }
   return actors;
+}
+
+/** The owner of the account of an employee, or else an approver who joins. */
+async function findGiver(memory: Memory): Promise<KnownGiver> {
+  if (memory.traits === EMPLOYEE) return { client: memory.user, members: null };
+  const giver = await joinApprover(memory, service.origin, 'approver');
+  const { id: other } = await joinApprover(memory, service.origin, 'colleague');
+  return { client: clientOf(giver.token), members: { own: giver.id, other } };
 }
 
 /** Creates an account; null if no answer came, so that it is unknown whether the account exists. */

@@ -123,7 +123,7 @@ export async function decideAs(
     event === 'approve' && memory.giver && random.chance(0.8) ? permission.series : null;
   const terms = series && termsOf(series);
   const body = { reason: mark, ...(terms && { series: terms }) };
-  const client = series ? (memory.giver ?? memory.user) : memory.user;
+  const client = series ? (memory.giver?.client ?? memory.user) : memory.user;
   if (series) series.given = 'lost';
   const outcome = random.chance(0.4)
     ? await client.insist('POST', path, body)

@@ -1,5 +1,5 @@
 import { certaintyOf } from '../client.ts';
-import type { KnownSeries } from '../memory.ts';
+import type { KnownPermission, KnownSeries, Memory } from '../memory.ts';
 import type { Actor } from './actor.ts';
 import { SUMMED } from './budgets.ts';
 import { sendRequest } from './permissions.ts';
@@ -48,13 +48,48 @@ export async function actBySeries(actor: Actor): Promise<void> {
   );
 }
 
-/** Ends a series. */
+/** Ends a series by itself, with all that its giver gave, or with all of its agent. */
 export async function endSeries(actor: Actor): Promise<void> {
-  const { memory } = actor;
   const permission = pickSeries(actor);
-  if (!permission?.series) return;
-  const outcome = await memory.user.ask('DELETE', `/v1/permissions/${permission.id}/series`);
-  if (certaintyOf(outcome) === 'done') permission.series.endedAt = Date.now();
+  if (!permission) return;
+  await actor.random.pick([endOne, suspendGiver, changeOwner])(actor.memory, permission);
+}
+
+async function endOne({ user }: Memory, permission: KnownPermission): Promise<void> {
+  const outcome = await user.ask('DELETE', `/v1/permissions/${permission.id}/series`);
+  if (certaintyOf(outcome) === 'done') recordEnds([permission]);
+}
+
+/** Suspends the only member who gives series, for a moment. */
+async function suspendGiver(memory: Memory): Promise<void> {
+  const { giver, user } = memory;
+  if (!giver?.members) return;
+  const given = memory.permissions.filter(isGiven);
+  const path = `/v1/members/${giver.members.own}`;
+  const suspended = await user.repeat('PUT', path, { status: 'suspended' });
+  if (certaintyOf(suspended) === 'done') recordEnds(given);
+  await user.repeat('PUT', path, { status: 'active' });
+}
+
+/** Gives the agent another owner, and another one again, which ends all its series. */
+async function changeOwner(memory: Memory, { agent }: KnownPermission): Promise<void> {
+  const { giver, user } = memory;
+  if (!giver?.members) return;
+  const given = memory.permissions.filter((each) => each.agent === agent && isGiven(each));
+  const path = `/v1/agents/${agent.id}`;
+  const changes = [
+    await user.repeat('PUT', path, { owner_id: giver.members.own }),
+    await user.repeat('PUT', path, { owner_id: giver.members.other }),
+  ];
+  if (changes.every((outcome) => certaintyOf(outcome) === 'done')) recordEnds(given);
+}
+
+function isGiven({ series }: KnownPermission): boolean {
+  return series?.given === 'done';
+}
+
+function recordEnds(permissions: KnownPermission[]): void {
+  for (const { series } of permissions) if (series) series.endedAt ??= Date.now();
 }
 
 type Body = ReturnType<typeof bodyOf>;
@@ -76,6 +111,6 @@ function numberOf(mark: string): number {
 }
 
 function pickSeries({ memory, random }: Actor) {
-  const given = memory.permissions.filter(({ series }) => series?.given === 'done').slice(-RECENT);
+  const given = memory.permissions.filter(isGiven).slice(-RECENT);
   return given.length === 0 ? undefined : random.pick(given);
 }
