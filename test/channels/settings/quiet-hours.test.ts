@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isTimeZone } from '../../../src/lib/time-zone';
 import {
   endOfQuietHours,
-  isTimeZone,
   type QuietHours,
 } from '../../../src/receivers/channels/settings/quiet-hours';
 import { depth } from '../../support/depth';

@@ -11,10 +11,10 @@ import { idField, timeField } from '../../../http/response-fields';
 import type { JsonObject } from '../../../lib/json';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { formatTime } from '../../../lib/time';
+import { isTimeZone } from '../../../lib/time-zone';
 import type { Id } from '../../../lib/typeid';
 import { CHANNEL_EVENTS, ChannelEvent, MAX_CHANNELS } from '../channel';
 import { type DeviceRow, exampleDevices, PushDevice, presentDevice } from '../push/device';
-import { isTimeZone } from './quiet-hours';
 
 const MAX_TIME_ZONE_LENGTH = 64;
 
