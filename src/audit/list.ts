@@ -17,6 +17,7 @@ import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
 import type { JsonObject } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
+import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import {
@@ -36,7 +37,12 @@ import {
   presentEntry,
 } from './entry';
 import type { EntryFilter } from './entry-filter';
-import { selectDetailPositions, selectPositions } from './select-positions';
+import {
+  MAX_EXAMINED,
+  MAX_EXAMINED_FOR_PERSON,
+  selectDetailPositions,
+  selectPositions,
+} from './select-positions';
 
 /** The query parameters of a list of audit entries. */
 export const AuditList = lazy(() =>
@@ -63,33 +69,43 @@ export const AuditList = lazy(() =>
 
 type Input = LazyOutput<typeof AuditList>;
 
-const auditList = defineList({
-  parameters: AuditList,
-  readPosition: readSequence,
-  select: (reader, { account, now }, input, { after, rowLimit }) => {
-    const filter = readFilter(input, oldestKeptSql(account, now));
-    const sequence = after ?? input.after_sequence;
-    if (sequence !== undefined) {
-      if (input.order === 'asc') filter.after = Number(sequence);
-      else filter.before = Number(sequence);
-    }
-    const details = detailFilterOf(input);
-    const log = { number: account };
-    let positions = sql`select pos, 0 as is_end from (${selectPositions(log, filter, input.order, rowLimit)})`;
-    if (details) positions = selectDetailPositions(log, filter, details, input.order, rowLimit);
-    return reader
-      .select({
-        ...entryColumns,
-        details: smallDetails,
-        size: detailsSize,
-        isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
-      })
-      .from(sql`(${positions}) as page`)
-      .crossJoin(auditEntries)
-      .leftJoin(agents, isAgentOfEntry)
-      .where(eq(auditEntries.pos, sql`page.pos`));
-  },
-});
+const auditList = listOf(MAX_EXAMINED);
+const auditListForPerson = listOf(MAX_EXAMINED_FOR_PERSON);
+
+/** @param maxExamined how many entries a page with a filter on details examines at most */
+function listOf(maxExamined: number) {
+  return defineList({
+    parameters: AuditList,
+    readPosition: readSequence,
+    select: (reader, { account, now }, input, { after, rowLimit }) => {
+      const filter = readFilter(input, oldestKeptSql(account, now));
+      const sequence = after ?? input.after_sequence;
+      if (sequence !== undefined) {
+        if (input.order === 'asc') filter.after = Number(sequence);
+        else filter.before = Number(sequence);
+      }
+      const details = detailFilterOf(input);
+      const log = { number: account };
+      let positions = sql`select pos, 0 as is_end from (${selectPositions(log, filter, input.order, rowLimit)})`;
+      if (details)
+        positions = selectDetailPositions(log, filter, details, input.order, {
+          limit: rowLimit,
+          maxExamined,
+        });
+      return reader
+        .select({
+          ...entryColumns,
+          details: smallDetails,
+          size: detailsSize,
+          isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
+        })
+        .from(sql`(${positions}) as page`)
+        .crossJoin(auditEntries)
+        .leftJoin(agents, isAgentOfEntry)
+        .where(eq(auditEntries.pos, sql`page.pos`));
+    },
+  });
+}
 
 /** Returns the text if it is a sequence number, else null. */
 function readSequence(text: string): string | null {
@@ -110,6 +126,30 @@ export async function listAuditEntries(
   input: Input,
   preloaded?: RowsOf<typeof auditList>,
 ): Promise<Page<AuditEntry>> {
+  return (await findEntries(auditList, context, input, preloaded)).page;
+}
+
+/** A page of found entries. */
+export interface AuditSearch {
+  page: Page<AuditEntry>;
+  /**
+   * When the last entry was written that was examined, if the page ends there without being full;
+   * otherwise null.
+   */
+  examinedTo: string | null;
+}
+
+/** As {@link listAuditEntries}, for a person: a page examines more entries, and says how far. */
+export function searchAuditEntries(context: UserContext, input: Input): Promise<AuditSearch> {
+  return findEntries(auditListForPerson, context, input);
+}
+
+async function findEntries(
+  list: typeof auditList,
+  context: UserContext,
+  input: Input,
+  preloaded?: RowsOf<typeof auditList>,
+): Promise<AuditSearch> {
   requireDateOrder('query', input);
   if (input.after_sequence !== undefined && input.order !== 'asc') {
     throw invalidRequest([{ path: 'query.after_sequence', message: 'needs order=asc' }]);
@@ -117,7 +157,7 @@ export async function listAuditEntries(
   const { reader, principal } = context;
   const { account } = principal;
   const page = await openPage(context, { list: 'audit', caller: account.id }, input);
-  const found = preloaded ?? (await loadPage(auditList, context, input, page));
+  const found = preloaded ?? (await loadPage(list, context, input, page));
   // Sorted here, because SQLite would read each row again to sort the join.
   const entries = found.filter(({ isEnd }) => !isEnd).sort((a, b) => a.pos - b.pos);
   if (input.order === 'desc') entries.reverse();
@@ -132,9 +172,12 @@ export async function listAuditEntries(
     return { id: String(row.pos - logStart(account)), entry: isListed ? entry : null };
   });
   const isCut = rows.length < entries.length || end !== undefined;
-  if (end && fitting.length === entries.length)
-    listed.push({ id: String(end.pos - logStart(account)), entry: null });
-  return page.make(listed, ({ entry }) => entry, { isCut });
+  const reached = fitting.length === entries.length ? end : undefined;
+  if (reached) listed.push({ id: String(reached.pos - logStart(account)), entry: null });
+  return {
+    page: await page.make(listed, ({ entry }) => entry, { isCut }),
+    examinedTo: reached ? formatTime(reached.createdAt) : null,
+  };
 }
 
 /** @param kept the earliest time of the entries that are kept */

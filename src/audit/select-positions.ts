@@ -36,18 +36,21 @@ export function selectPositions(
  */
 export const MAX_EXAMINED = 600;
 
+/** The same for a page that a person looks at. A page of the console reads 10,500 rows at most. */
+export const MAX_EXAMINED_FOR_PERSON = 1_500;
+
 /**
  * As {@link selectPositions}, of the entries whose details match too, with the column `is_end`. No
- * index has the details: the page examines up to {@link MAX_EXAMINED} of the other entries, or all
- * of one permission. If that does not fill it, its last row has `is_end`, and is the last one that
- * was examined.
+ * index has the details: the page examines up to `maxExamined` of the other entries, or all of one
+ * permission. If that does not fill it, its last row has `is_end`, and is the last one that was
+ * examined.
  */
 export function selectDetailPositions(
   account: LogAccount,
   { permission, ...filter }: EntryFilter,
   details: DetailFilter,
   order: 'asc' | 'desc',
-  limit: number,
+  { limit, maxExamined }: { limit: number; maxExamined: number },
 ): SQL {
   if (permission !== undefined) {
     const chain = selectChain(account, { ...filter, permission, details }, order, limit);
@@ -58,7 +61,7 @@ export function selectDetailPositions(
   const rows = mergeSorted(selectArms(filter), 'pos', order);
   const matching = selectExamined(
     { rows, alias: 'examined', columns: ['pos'], isListed },
-    { limit, maxExamined: MAX_EXAMINED },
+    { limit, maxExamined },
   );
   return sql`with ${selectContext(account, filter)} select pos, is_end from (${matching})`;
 }

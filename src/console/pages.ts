@@ -20,6 +20,7 @@ import { registerAgent, showRegistration } from './agents/register';
 import { sendConsoleAsset } from './assets';
 import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
+import { preloadZone } from './audit/load';
 import { sendContents, sendEntry, sendMember, sendProof } from './audit/verify';
 import { removeChannel, sendChannelTest, showChannel, switchChannel } from './channels/channel';
 import {
@@ -284,8 +285,12 @@ export const pages = new Hono<AppEnv>()
   .post('/console/policies/:id', consoleAccess(WRITE_POLICIES, preloadPolicy), changePolicy)
   .post('/console/policies/:id/switch', consoleAccess(WRITE_POLICIES, preloadPolicy), switchPolicy)
   .post('/console/policies/:id/delete', consoleAccess(WRITE_POLICIES), removePolicy)
-  .get('/console/audit', consoleAccess('audit:read'), showAudit)
-  .post('/console/audit/export', consoleAccess(['audit:read', 'audit:export']), exportEntries)
+  .get('/console/audit', consoleAccess('audit:read', preloadZone), showAudit)
+  .post(
+    '/console/audit/export',
+    consoleAccess(['audit:read', 'audit:export'], preloadZone),
+    exportEntries,
+  )
   .get(
     '/console/audit/members/:id',
     consoleAccess(['audit:read', 'account:read'], preloadMember),

@@ -42,9 +42,7 @@ export function amountOf(
  */
 export function amountText(scope: JsonObject, formatNumber?: NumberFormat): string | null {
   const leaves = scopeLeaves(scope);
-  const numbers = leaves.filter(([, value]) => typeof value === 'number');
-  const named = numbers.find(([path]) => path.some((key) => /amount/i.test(key)));
-  const [path, value] = named ?? numbers[0] ?? [];
+  const [path, value] = leadingOf(leaves) ?? [];
   if (!path) return null;
   const currency = leaves.find(
     ([other, text]) =>
@@ -66,6 +64,19 @@ export function amountText(scope: JsonObject, formatNumber?: NumberFormat): stri
   ]
     .filter((part) => part !== false)
     .join('');
+}
+
+type Leaf = ReturnType<typeof scopeLeaves>[number];
+
+/** The limit with whose number the line begins, as its path and value; undefined without one. */
+export function leadingLimit(scope: JsonObject): Leaf | undefined {
+  return leadingOf(scopeLeaves(scope));
+}
+
+function leadingOf(leaves: readonly Leaf[]): Leaf | undefined {
+  const numbers = leaves.filter(([, value]) => typeof value === 'number');
+  const named = numbers.find(([path]) => path.some((key) => /amount/i.test(key)));
+  return named ?? numbers[0];
 }
 
 /** Whether two limits are in the same object of the scope. */

@@ -1,20 +1,17 @@
 import { oldestKept } from '../../audit/entry';
 import { createExport, ExportCreation } from '../../audit/exports/create';
-import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
-import { AuditList, listAuditEntries } from '../../audit/list';
 import { formatTime } from '../../lib/time';
-import { listOrRefusal, readForm, refusalOf, validate } from '../frame/form';
-import { loadNames } from '../frame/names';
+import { readForm, readNumber, refusalOf, validate } from '../frame/form';
 import { sendPage, sendPart } from '../frame/page';
-import { Empty, NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
+import { withParameters } from '../parts/blocks';
 import { LivePart } from '../parts/live';
-import type { ConsoleContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
-import { EntryList } from './entry-list';
+import { Entries, readProgress } from './entries';
 import { ExportForm, type RefusedExport } from './export-form';
 import { ActiveFilters, FilterForm } from './filter-form';
-import { auditAddress, type Filters, isExamined, readFilters } from './filters';
-import { timelineSpan } from './span';
+import { auditAddress, type Filters, isUnfiltered, readFilters, toApiFilters } from './filters';
+import { type AuditContext, loadAudit, zoneOf } from './load';
+import { Presets } from './presets';
 import { Timeline } from './timeline';
 
 /** How often the newest page looks for new entries, in seconds. */
@@ -24,7 +21,7 @@ const INTERVAL = 5;
  * Shows the audit log: how many entries it has over time, and those that match the filters in the
  * address.
  */
-export function showAudit(c: ConsoleContext): Promise<Response> {
+export function showAudit(c: AuditContext): Promise<Response> {
   return sendAudit(
     c,
     readFilters((name) => c.req.query(name)),
@@ -32,24 +29,25 @@ export function showAudit(c: ConsoleContext): Promise<Response> {
 }
 
 /** Starts an export of the entries that the filters of the form show. */
-export async function exportEntries(c: ConsoleContext): Promise<Response> {
+export async function exportEntries(c: AuditContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const form = await readForm(c);
   const filters = readFilters(form.text);
-  const { event_type, start_date, end_date } = filters;
   const now = context.runtime.now();
   const dayOf = (time: number) => formatTime(time).slice(0, 10);
+  const timeZone = zoneOf(c, filters) ?? 'UTC';
+  const { order: _, event_type, ...others } = toApiFilters(filters, { timeZone, now });
+  const { scope_min, scope_max } = others;
   try {
     const input = validate(ExportCreation(), {
-      format: form.text('format') || undefined,
       // Without dates, everything that is kept until now.
-      start_date: start_date ?? dayOf(oldestKept(context.principal.account, now)),
-      end_date: end_date ?? dayOf(now),
-      agent_id: filters.agent_id,
+      start_date: dayOf(oldestKept(context.principal.account, now)),
+      end_date: dayOf(now),
+      ...others,
+      ...(scope_min !== undefined && { scope_min: readNumber(scope_min) }),
+      ...(scope_max !== undefined && { scope_max: readNumber(scope_max) }),
       event_types: event_type && [event_type],
-      action: filters.action,
-      resource: filters.resource,
-      decided_by: filters.decided_by,
+      format: form.text('format') || undefined,
       include_details: form.has('include_details'),
       bom: form.has('bom'),
     });
@@ -66,33 +64,13 @@ export async function exportEntries(c: ConsoleContext): Promise<Response> {
 
 /** @param refused the export that was just asked for, if it was refused */
 async function sendAudit(
-  c: ConsoleContext,
+  c: AuditContext,
   filters: Filters,
   refused?: RefusedExport,
 ): Promise<Response> {
-  const { context } = c.var.signedIn;
-  const { principal, runtime } = context;
-  const limits = { now: runtime.now(), kept: oldestKept(principal.account, runtime.now()) };
-  const cursor = c.req.query('cursor') || undefined;
-  const isPart = c.req.query('part') === 'list';
-
-  const query = { limit: PAGE_SIZE, cursor, ...filters };
-  const { start_date, end_date } = AuditList().safeParse(query).data ?? {};
-  const span = timelineSpan(
-    { ...(start_date && { start: start_date.bound }), ...(end_date && { end: end_date.bound }) },
-    limits,
-  );
-  const buckets = {
-    start_date: formatTime(span.from),
-    end_date: formatTime(span.to),
-    buckets: Math.round((span.to - span.from) / span.step),
-  };
-  const [{ page, refusal }, names, histogram] = await Promise.all([
-    listOrRefusal(async () => listAuditEntries(context, validate(AuditList(), query))),
-    loadNames(context, ['people', 'agents', 'policies']),
-    isPart ? { data: [] } : getAuditHistogram(context, validate(AuditHistogramQuery(), buckets)),
-  ]);
-
+  const found = await loadAudit(c, filters);
+  const { search, cursor, part, shown, names, refusal, limits, zone, timeZone } = found;
+  const { page, examinedTo } = search;
   // There is nothing to filter or to export in a log without entries.
   const isEmpty =
     !refusal &&
@@ -101,41 +79,54 @@ async function sendAudit(
     !page.has_more &&
     isUnfiltered(filters) &&
     !cursor;
-  const address = new URL(auditAddress(filters), c.req.url);
+  // A search that goes on by itself would begin again at each load.
   const isLive =
     !refusal &&
     cursor === undefined &&
+    examinedTo === null &&
     filters.end_date === undefined &&
     filters.order === undefined;
+  const entries = (
+    <Entries
+      search={search}
+      filters={filters}
+      shown={shown}
+      timeZone={timeZone}
+      progress={readProgress((name) => c.req.query(name))}
+      isFirst={cursor === undefined}
+      origin={new URL(c.req.url).origin}
+    />
+  );
+  if (part === 'further') return sendPart(c, entries, names);
   const list = (
     <LivePart
       id="entries"
-      source={withParameters(address, { part: 'list' })}
+      source={withParameters(new URL(auditAddress(filters), c.req.url), { part: 'list' })}
       seconds={INTERVAL}
       title="Audit log"
       pauses="pointing"
       reloads={isLive}
     >
-      {page.data.length > 0 && <EntryList entries={page.data} filters={filters} />}
-      {page.data.length === 0 && <Nothing filters={filters} hasMore={page.has_more} />}
-      <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />
+      {entries}
     </LivePart>
   );
-  if (isPart) return sendPart(c, list, names);
+  if (part !== undefined) return sendPart(c, list, names);
+  const mayExport = c.var.signedIn.context.principal.scopes.includes('audit:export');
   return sendPage(c, {
     title: 'Audit log',
     names,
     status: refused?.refusal.status ?? refusal?.status,
     children: (
       <>
+        {!isEmpty && <Presets filters={filters} timeZone={zone} />}
         {!refusal && !isEmpty && (
-          <Timeline span={span} histogram={histogram} filters={filters} {...limits} />
+          <Timeline span={found.span} histogram={found.histogram} filters={filters} {...limits} />
         )}
         {!isEmpty && (
           <div class="tools">
-            <FilterForm filters={filters} refusal={refusal} />
-            {principal.scopes.includes('audit:export') && !refusal && (
-              <ExportForm filters={filters} refused={refused} />
+            <FilterForm filters={filters} timeZone={zone} refusal={refusal} />
+            {mayExport && !refusal && (
+              <ExportForm filters={filters} shown={shown} refused={refused} />
             )}
           </div>
         )}
@@ -152,38 +143,10 @@ async function sendAudit(
               )}
             </p>
           </div>
-          <ActiveFilters filters={filters} />
+          <ActiveFilters filters={filters} timeZone={timeZone} />
           {!refusal && list}
         </section>
       </>
     ),
   });
-}
-
-/** Whether the filters leave out no entry. */
-function isUnfiltered({ order: _, ...narrowing }: Filters): boolean {
-  return Object.keys(narrowing).length === 0;
-}
-
-function Nothing({ filters, hasMore }: { filters: Filters; hasMore: boolean }) {
-  if (hasMore && isExamined(filters))
-    return (
-      <Empty title="None of the entries that were looked at matches: go on to the next ones." />
-    );
-  if (hasMore)
-    return <Empty title="The entries of this page are being erased: go on to the next one." />;
-  if (!isUnfiltered(filters)) {
-    return (
-      <Empty title="No entry matches these filters.">
-        <p>
-          <a href={auditAddress({}, { order: filters.order ?? null })}>Show all entries</a>
-        </p>
-      </Empty>
-    );
-  }
-  return (
-    <Empty title="The log has no entries yet.">
-      <p>It gets one whenever an agent asks, somebody decides, or a token is used.</p>
-    </Empty>
-  );
 }

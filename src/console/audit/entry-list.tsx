@@ -1,10 +1,14 @@
 import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
+import type { JsonObject } from '../../lib/json';
 import { shorten } from '../../lib/text';
+import { formatTime } from '../../lib/time';
+import { amountText, leadingLimit } from '../../permissions/amount';
 import { Badge, Code, Named, Time, Written } from '../parts/inline';
 import { MAX_IN_LIST } from '../parts/request';
 import { StackingTable } from '../parts/stacking-table';
 import { auditAddress, type Filters, isNarrowed } from './filters';
+import { dayAround } from './period';
 import { Decider, EVENT_NAMES } from './words';
 
 const COLUMNS = [
@@ -14,14 +18,22 @@ const COLUMNS = [
   { name: 'Agent' },
   { name: 'Action' },
   { name: 'Resource', class: 'resource' },
+  { name: 'Amount' },
   { name: 'Decided by', hasLabel: true },
 ];
 
+interface EntryListProps {
+  entries: AuditEntry[];
+  filters: Filters;
+  /** The time zone whose days the times lead to. */
+  timeZone: string;
+}
+
 /**
- * The entries in a table. A click on an agent, event, action, resource or decider shows only entries
- * with the same.
+ * The entries in a table. A click on a value shows only entries with the same; on a time, those of
+ * its day.
  */
-export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters: Filters }) {
+export function EntryList({ entries, filters, timeZone }: EntryListProps) {
   // With other filters than the time, entries are also missing because the filters leave them out.
   const isComplete = !isNarrowed(filters);
   const rows = entries.flatMap((entry, index) => {
@@ -29,7 +41,7 @@ export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters
     const above = entries[index - 1]?.sequence ?? sequence;
     const low = Math.min(above, sequence);
     const high = Math.max(above, sequence);
-    const cells = cellsOf(entry, filters);
+    const cells = cellsOf(entry, filters, timeZone);
     if (!isComplete || high - low <= 1) return [cells];
     return [[erasedText(low + 1, high - 1)], cells];
   });
@@ -41,12 +53,16 @@ export function EntryList({ entries, filters }: { entries: AuditEntry[]; filters
   );
 }
 
-function cellsOf(entry: AuditEntry, filters: Filters): Child[] {
+function cellsOf(entry: AuditEntry, filters: Filters, timeZone: string): Child[] {
   const { id, sequence, created_at, event_type, agent_id } = entry;
-  const { action, resource, decided_by } = detailsOf(entry);
+  const { action, resource, scope, decided_by } = detailsOf(entry);
+  const { from, to } = dayAround(timeZone, Date.parse(created_at));
+  const day = { start_date: formatTime(from), end_date: formatTime(to) };
   return [
     <a href={`/console/audit/${id}`}>{`#${sequence}`}</a>,
-    <Time at={created_at} toSeconds />,
+    <a class="filter" href={auditAddress(filters, day)}>
+      <Time at={created_at} toSeconds />
+    </a>,
     <a class="filter" href={auditAddress(filters, { event_type })}>
       <Badge state={event_type} label={EVENT_NAMES[event_type]} />
     </a>,
@@ -59,12 +75,32 @@ function cellsOf(entry: AuditEntry, filters: Filters): Child[] {
     <a class="filter" href={auditAddress(filters, { resource })}>
       <Written text={shorten(resource, MAX_IN_LIST)} />
     </a>,
+    amountCell(scope ?? {}, filters),
     decided_by && (
       <a class="filter" href={auditAddress(filters, { decided_by })}>
         <Decider id={decided_by} isShort />
       </a>
     ),
   ];
+}
+
+/** How much the limits allow. Only a number at their top level can be a filter. */
+function amountCell(scope: JsonObject, filters: Filters): Child {
+  const text = amountText(scope);
+  const [path = [], value] = leadingLimit(scope) ?? [];
+  const [scope_key = ''] = path;
+  if (text === null) return null;
+  const isFilter = path.length === 1 && scope_key !== '' && scope_key.trim() === scope_key;
+  if (!isFilter) return <Written text={text} />;
+  const number = String(value);
+  return (
+    <a
+      class="filter"
+      href={auditAddress(filters, { scope_key, scope_min: number, scope_max: number })}
+    >
+      <Written text={text} />
+    </a>
+  );
 }
 
 const WHY_ERASED =

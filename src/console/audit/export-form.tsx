@@ -2,7 +2,7 @@ import { EXPORT_FORMATS } from '../../audit/exports/export';
 import { ExcelCheckBox } from '../files/excel-check-box';
 import type { Refusal } from '../frame/form';
 import { CheckBox, Form, HiddenFields, SelectField } from '../parts/form';
-import { auditAddress, type Filters } from './filters';
+import { type ApiFilters, auditAddress, type Filters } from './filters';
 
 /** An export that was refused, and what was chosen for it. */
 export interface RefusedExport {
@@ -13,12 +13,14 @@ export interface RefusedExport {
 
 interface ExportFormProps {
   filters: Filters;
+  /** The same with the start of the period. */
+  shown: ApiFilters;
   /** The export that was just asked for, if it was refused. */
   refused: RefusedExport | undefined;
 }
 
 /** Starts an export of the entries that the filters show. */
-export function ExportForm({ filters, refused }: ExportFormProps) {
+export function ExportForm({ filters, shown, refused }: ExportFormProps) {
   return (
     <details class="card" open={refused !== undefined}>
       <summary>Export exactly these entries</summary>
@@ -29,7 +31,7 @@ export function ExportForm({ filters, refused }: ExportFormProps) {
         </p>
       ) : (
         <Form action="/console/audit/export" refusal={refused?.refusal} creates>
-          <HiddenFields fields={filters} />
+          <HiddenFields fields={shown} />
           <div class="export">
             <SelectField
               label="Format"

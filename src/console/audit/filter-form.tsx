@@ -12,20 +12,24 @@ import {
   Submit,
   TextField,
 } from '../parts/form';
-import { Code, Named } from '../parts/inline';
-import { auditAddress, type Filters } from './filters';
+import { Code, joinElements, Named } from '../parts/inline';
+import { AMOUNT, auditAddress, type Filters } from './filters';
+import { isPeriod, PERIODS, type Period } from './period';
+import { ZoneField } from './presets';
 import { formatUtc } from './timeline';
 import { Decider, EVENT_NAMES } from './words';
 
-/** The form that sets the filters of the explorer. */
-export function FilterForm({
-  filters,
-  refusal,
-}: {
+interface FilterFormProps {
   filters: Filters;
+  /** The time zone of the reader; undefined if only the browser knows it. */
+  timeZone: string | undefined;
   refusal: Refusal | undefined;
-}) {
+}
+
+/** The form that sets the filters of the explorer. */
+export function FilterForm({ filters, timeZone, refusal }: FilterFormProps) {
   const { agent_id, event_type, action, resource, decided_by, permission_id, order } = filters;
+  const { scope_key, scope_min, scope_max, period } = filters;
   return (
     <details class="card" open={refusal !== undefined}>
       <summary>Filter</summary>
@@ -72,6 +76,22 @@ export function FilterForm({
                 decided_by ?? '',
               )}
             />
+            <NumberField label="Amount, at least" name="scope_min" value={scope_min} />
+            <NumberField label="Amount, at most" name="scope_max" value={scope_max} />
+            <TextField
+              label="Limit with the amount"
+              name="scope_key"
+              value={scope_key === AMOUNT ? undefined : scope_key}
+              placeholder={AMOUNT}
+              hint="The name that the agent gave it, such as max_amount"
+            />
+            <SelectField
+              label="When"
+              name="period"
+              value={period}
+              options={[['', 'Any time'], ...Object.entries(PERIODS)]}
+            />
+            <ZoneField timeZone={timeZone} />
             <TimeField label="From (UTC)" name="start_date" filters={filters} />
             <TimeField label="Until (UTC)" name="end_date" filters={filters} />
             <SelectField
@@ -92,6 +112,11 @@ export function FilterForm({
       </form>
     </details>
   );
+}
+
+/** A number as the API takes it. A text that is no number is shown as it was typed. */
+function NumberField(field: { label: string; name: string; value: string | undefined }) {
+  return <TextField {...field} inputmode="decimal" />;
 }
 
 /** A time in UTC. A text that is no time is shown as it was typed, in a field that can hold it. */
@@ -125,16 +150,18 @@ function boundOf(text: string, name: 'start_date' | 'end_date'): number {
 }
 
 /** The filters that are active, each with the way to remove it. */
-export function ActiveFilters({ filters }: { filters: Filters }) {
+export function ActiveFilters({ filters, timeZone }: { filters: Filters; timeZone: string }) {
   const { agent_id, event_type, action, resource, decided_by } = filters;
-  const { permission_id, start_date, end_date } = filters;
+  const { scope_key, permission_id, period, start_date, end_date } = filters;
   const active = [
     agent_id && (['agent_id', 'Agent', <Named id={agent_id} />] as const),
     event_type && (['event_type', 'Event', eventName(event_type)] as const),
     action && (['action', 'Action', <Code text={action} />] as const),
     resource && (['resource', 'Resource', <Code text={resource} />] as const),
     decided_by && (['decided_by', 'Decided by', <Decider id={decided_by} />] as const),
+    scope_key && (['scope_key', 'Amount', <Range filters={filters} />] as const),
     permission_id && (['permission_id', 'Request', <Code text={permission_id} />] as const),
+    period && isPeriod(period) && (['period', 'When', whenText(period, timeZone)] as const),
     start_date && (['start_date', 'From', timeText(start_date, 'start_date')] as const),
     end_date && (['end_date', 'Until', timeText(end_date, 'end_date')] as const),
   ].filter((filter) => typeof filter === 'object');
@@ -147,7 +174,7 @@ export function ActiveFilters({ filters }: { filters: Filters }) {
             {label}: {value}
           </span>
           <a
-            href={auditAddress(filters, { [name]: null })}
+            href={auditAddress(filters, { [name]: null, ...(name === 'scope_key' && NO_RANGE) })}
             aria-label={`Remove the filter ${label}`}
           >
             Remove
@@ -161,6 +188,28 @@ export function ActiveFilters({ filters }: { filters: Filters }) {
       )}
     </ul>
   );
+}
+
+/** The filters that make up one with `scope_key`. */
+const NO_RANGE = { scope_min: null, scope_max: null };
+
+/** A range of amounts in words, with the name of the limit. */
+function Range({ filters: { scope_key = '', scope_min, scope_max } }: { filters: Filters }) {
+  const bounds = [
+    scope_min !== undefined && ['at least ', <Code text={scope_min} />],
+    scope_max !== undefined && ['at most ', <Code text={scope_max} />],
+  ].filter((bound) => bound !== false);
+  return (
+    <>
+      <Code text={scope_key} />{' '}
+      {scope_min === scope_max && scope_min !== undefined && <Code text={scope_min} />}
+      {scope_min !== scope_max && joinElements(bounds)}
+    </>
+  );
+}
+
+function whenText(period: Period, timeZone: string): Child {
+  return `${PERIODS[period]}, by the clocks of ${timeZone}`;
 }
 
 function eventName(type: string): Child {

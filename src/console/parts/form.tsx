@@ -178,6 +178,7 @@ type TextFieldProps = LabelledProps & {
   placeholder?: string;
   autocomplete?: string;
   list?: string;
+  inputmode?: 'decimal';
   /** Whether the script fills in the reader's time zone while the field is empty. */
   isTimeZone?: boolean;
 };

@@ -1,0 +1,147 @@
+import type { AuditSearch } from '../../audit/list';
+import { usePage } from '../frame/page-context';
+import { Empty, LinkButton, NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
+import { Time } from '../parts/inline';
+import { pluralOf } from '../parts/words';
+import { EntryList } from './entry-list';
+import { auditAddress, type Filters, isUnfiltered } from './filters';
+
+/**
+ * How many pages the script loads by itself, one after the other, to find enough entries. Each is a
+ * request of its own.
+ */
+const MAX_LOOKS = 20;
+
+/** How far the script has looked for entries. */
+export interface Progress {
+  /** How many pages it has loaded by itself. */
+  looks: number;
+  /** How many entries the pages before had. */
+  found: number;
+}
+
+/** Reads the progress from the address of a part; zero for a page. */
+export function readProgress(read: (name: string) => string | undefined): Progress {
+  const count = (name: string) => {
+    const text = read(name) ?? '';
+    return /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  };
+  return { looks: count('looks'), found: count('found') };
+}
+
+interface EntriesProps {
+  search: AuditSearch;
+  /** The filters of the address, which the links of the cells add to. */
+  filters: Filters;
+  /** The same with the start of the period, for which the cursor holds. */
+  shown: Filters;
+  timeZone: string;
+  progress: Progress;
+  /** Whether no page is before this one. */
+  isFirst: boolean;
+  origin: string;
+}
+
+/** The entries of a page, and the way to the next ones. */
+export function Entries({ search, progress, ...props }: EntriesProps) {
+  const { filters, shown, timeZone, isFirst, origin } = props;
+  const { page, examinedTo } = search;
+  const found = progress.found + page.data.length;
+  const address = new URL(auditAddress(shown), origin);
+  return (
+    <>
+      {page.data.length > 0 && (
+        <EntryList entries={page.data} filters={filters} timeZone={timeZone} />
+      )}
+      {examinedTo !== null && page.next_cursor !== null && (
+        <Further
+          examinedTo={examinedTo}
+          address={withParameters(address, { cursor: page.next_cursor })}
+          progress={{ looks: progress.looks, found }}
+          isForward={filters.order === 'asc'}
+        />
+      )}
+      {examinedTo === null && (
+        <>
+          {found === 0 && <Nothing filters={filters} hasMore={page.has_more} isFirst={isFirst} />}
+          {progress.looks > 0 && found > 0 && !page.has_more && (
+            <p class="soft">All entries were looked at. {matchText(found)}.</p>
+          )}
+          <NextPage
+            page={page}
+            address={address}
+            label={filters.order === 'asc' ? 'Newer' : 'Older'}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+interface FurtherProps {
+  examinedTo: string;
+  address: string;
+  progress: Progress;
+  isForward: boolean;
+}
+
+/**
+ * Says how far the log was searched, with the way to search on. The script goes on by itself until
+ * a page is full, or {@link MAX_LOOKS} pages were loaded.
+ */
+function Further({ examinedTo, address, progress: { looks, found }, isForward }: FurtherProps) {
+  const { nonce } = usePage();
+  const goesOn = found < PAGE_SIZE && looks < MAX_LOOKS;
+  const part = withParameters(new URL(address, 'https://console'), {
+    part: 'further',
+    looks: String(looks + 1),
+    found: String(found),
+  });
+  const attributes = goesOn && {
+    'hx-nonce': nonce,
+    'hx-get': part,
+    'hx-trigger': 'load',
+    'hx-swap': 'outerHTML',
+  };
+  return (
+    <div class="further" {...attributes}>
+      <p role="status">
+        Looked {isForward ? 'up to' : 'back to'} <Time at={examinedTo} />. {matchText(found)} so
+        far.
+      </p>
+      <p class="actions">
+        <LinkButton href={address} label="Look further" kind="quiet" rel="next" />
+      </p>
+    </div>
+  );
+}
+
+function matchText(found: number): string {
+  if (found === 0) return 'No entry matches';
+  return `${found.toLocaleString('en')} ${pluralOf(found, 'entry matches', 'entries match')}`;
+}
+
+interface NothingProps {
+  filters: Filters;
+  hasMore: boolean;
+  isFirst: boolean;
+}
+
+function Nothing({ filters, hasMore, isFirst }: NothingProps) {
+  if (hasMore)
+    return <Empty title="The entries of this page are being erased: go on to the next one." />;
+  if (!isUnfiltered(filters)) {
+    return (
+      <Empty title={`No ${isFirst ? '' : 'further '}entry matches these filters.`}>
+        <p>
+          <a href={auditAddress({}, { order: filters.order ?? null })}>Show all entries</a>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="The log has no entries yet.">
+      <p>It gets one whenever an agent asks, somebody decides, or a token is used.</p>
+    </Empty>
+  );
+}

@@ -1,0 +1,39 @@
+import { HiddenFields } from '../parts/form';
+import type { Filters } from './filters';
+import { PERIODS } from './period';
+
+interface PresetsProps {
+  filters: Filters;
+  /** The time zone of the reader; undefined if only the browser knows it. */
+  timeZone: string | undefined;
+}
+
+/** Buttons that show the entries of a period. The other filters stay as they are. */
+export function Presets({ filters, timeZone }: PresetsProps) {
+  const { period, zone: _, start_date: __, end_date: ___, ...others } = filters;
+  const hasOtherTime = filters.start_date !== undefined || filters.end_date !== undefined;
+  const current = hasOtherTime ? null : (period ?? '');
+  const presets = [['', 'Any time'], ...Object.entries(PERIODS)] as const;
+  return (
+    <form method="get" action="/console/audit" class="presets" aria-label="Periods">
+      <HiddenFields fields={others} />
+      <ZoneField timeZone={timeZone} />
+      {presets.map(([name, label]) => (
+        <button
+          type="submit"
+          name="period"
+          value={name}
+          class="quiet small"
+          aria-current={name === current ? 'true' : undefined}
+        >
+          {label}
+        </button>
+      ))}
+    </form>
+  );
+}
+
+/** The time zone on whose clocks a period begins. The script fills it in if it is not known. */
+export function ZoneField({ timeZone }: Pick<PresetsProps, 'timeZone'>) {
+  return <input type="hidden" name="zone" value={timeZone ?? ''} data-time-zone />;
+}
