@@ -1,7 +1,8 @@
 import { shorten } from '../../lib/text';
+import type { Id } from '../../lib/typeid';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
-import { Named, Time, Written } from '../parts/inline';
-import { Deciders, MAX_IN_LIST, RequestRow } from '../parts/request';
+import { joinElements, Named, Time, Written } from '../parts/inline';
+import { Deciders, MAX_IN_LIST, RequestRow, voterOf } from '../parts/request';
 import { OutcomeBadge } from '../permission/outcome';
 
 /** Requests that have ended. */
@@ -13,6 +14,33 @@ export function EndedList({ permissions }: { permissions: Permission[] }) {
       ))}
     </ul>
   );
+}
+
+/** What a member decided or voted on. */
+export function DecidedList({
+  permissions,
+  member,
+}: {
+  permissions: Permission[];
+  member: Id<'member'> | undefined;
+}) {
+  return (
+    <ul class="requests">
+      {permissions.map((permission) => (
+        <RequestRow request={permission} agent={<Named id={permission.agent_id} />}>
+          <Everybody permission={permission} />
+          <Time at={timeOfDecision(permission, member)} />
+        </RequestRow>
+      ))}
+    </ul>
+  );
+}
+
+/** When a member decided or last voted. */
+function timeOfDecision(permission: Permission, member: Id<'member'> | undefined): string {
+  const { decided_by, decided_at, review, updated_at } = permission;
+  if (decided_by === member && decided_at !== null) return decided_at;
+  return review?.votes?.findLast(({ by }) => by === member)?.at ?? updated_at;
 }
 
 /** Requests whose acts have an unknown outcome. */
@@ -41,8 +69,28 @@ function End({ permission }: { permission: Permission }) {
   const endedAt = isWithdrawn(permission) ? updated_at : expires_at;
   return (
     <>
-      {decided_at && ['by ', <Deciders permission={permission} />, ', ']}
+      <Everybody permission={permission} />
       <Time at={decided_at ?? endedAt} />
+    </>
+  );
+}
+
+const VOTED = { approve: 'approved by ', deny: 'denied by ' };
+
+/** Everybody who decided, and those who voted without that it decided. */
+function Everybody({ permission }: { permission: Permission }) {
+  const { status, decided_at, review } = permission;
+  const others = Map.groupBy(review?.votes ?? [], ({ decision }) => decision);
+  if (status === 'approved') others.delete('approve');
+  if (status === 'denied') others.delete('deny');
+  return (
+    <>
+      {decided_at && ['by ', <Deciders permission={permission} />, ', ']}
+      {[...others].map(([decision, votes]) => [
+        VOTED[decision],
+        joinElements(votes.map(voterOf), ' and '),
+        ', ',
+      ])}
     </>
   );
 }
