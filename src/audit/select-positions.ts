@@ -36,8 +36,11 @@ export function selectPositions(
  */
 export const MAX_EXAMINED = 600;
 
-/** The same for a page that a person looks at. A page of the console reads 10,500 rows at most. */
-export const MAX_EXAMINED_FOR_PERSON = 1_500;
+/**
+ * The same for a page of the explorer, which reads 10,500 rows at most together with its timeline
+ * and all names.
+ */
+export const MAX_EXAMINED_FOR_PERSON = 1_200;
 
 /**
  * As {@link selectPositions}, of the entries whose details match too, with the column `is_end`. No

@@ -93,7 +93,6 @@ async function sendAudit(
       shown={shown}
       timeZone={timeZone}
       progress={readProgress((name) => c.req.query(name))}
-      isFirst={cursor === undefined}
       origin={new URL(c.req.url).origin}
     />
   );

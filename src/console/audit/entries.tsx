@@ -18,15 +18,18 @@ export interface Progress {
   looks: number;
   /** How many entries the pages before had. */
   found: number;
+  /** Whether it began with the first page of the list. */
+  isFromStart: boolean;
 }
 
-/** Reads the progress from the address of a part; zero for a page. */
+/** Reads the progress from the address: of a part that the script loads, or of a page. */
 export function readProgress(read: (name: string) => string | undefined): Progress {
   const count = (name: string) => {
     const text = read(name) ?? '';
     return /^\d{1,4}$/.test(text) ? Number(text) : 0;
   };
-  return { looks: count('looks'), found: count('found') };
+  const isFromStart = !read('cursor') || read('start') === 'yes';
+  return { looks: count('looks'), found: count('found'), isFromStart };
 }
 
 interface EntriesProps {
@@ -37,14 +40,12 @@ interface EntriesProps {
   shown: Filters;
   timeZone: string;
   progress: Progress;
-  /** Whether no page is before this one. */
-  isFirst: boolean;
   origin: string;
 }
 
 /** The entries of a page, and the way to the next ones. */
 export function Entries({ search, progress, ...props }: EntriesProps) {
-  const { filters, shown, timeZone, isFirst, origin } = props;
+  const { filters, shown, timeZone, origin } = props;
   const { page, examinedTo } = search;
   const found = progress.found + page.data.length;
   const address = new URL(auditAddress(shown), origin);
@@ -57,13 +58,15 @@ export function Entries({ search, progress, ...props }: EntriesProps) {
         <Further
           examinedTo={examinedTo}
           address={withParameters(address, { cursor: page.next_cursor })}
-          progress={{ looks: progress.looks, found }}
+          progress={{ ...progress, found }}
           isForward={filters.order === 'asc'}
         />
       )}
       {examinedTo === null && (
         <>
-          {found === 0 && <Nothing filters={filters} hasMore={page.has_more} isFirst={isFirst} />}
+          {found === 0 && (
+            <Nothing filters={filters} hasMore={page.has_more} isFromStart={progress.isFromStart} />
+          )}
           {progress.looks > 0 && found > 0 && !page.has_more && (
             <p class="soft">All entries were looked at. {matchText(found)}.</p>
           )}
@@ -89,13 +92,15 @@ interface FurtherProps {
  * Says how far the log was searched, with the way to search on. The script goes on by itself until
  * a page is full, or {@link MAX_LOOKS} pages were loaded.
  */
-function Further({ examinedTo, address, progress: { looks, found }, isForward }: FurtherProps) {
+function Further({ examinedTo, address, progress, isForward }: FurtherProps) {
+  const { looks, found, isFromStart } = progress;
   const { nonce } = usePage();
   const goesOn = found < PAGE_SIZE && looks < MAX_LOOKS;
   const part = withParameters(new URL(address, 'https://console'), {
     part: 'further',
     looks: String(looks + 1),
     found: String(found),
+    start: isFromStart ? 'yes' : null,
   });
   const attributes = goesOn && {
     'hx-nonce': nonce,
@@ -124,15 +129,15 @@ function matchText(found: number): string {
 interface NothingProps {
   filters: Filters;
   hasMore: boolean;
-  isFirst: boolean;
+  isFromStart: boolean;
 }
 
-function Nothing({ filters, hasMore, isFirst }: NothingProps) {
+function Nothing({ filters, hasMore, isFromStart }: NothingProps) {
   if (hasMore)
     return <Empty title="The entries of this page are being erased: go on to the next one." />;
   if (!isUnfiltered(filters)) {
     return (
-      <Empty title={`No ${isFirst ? '' : 'further '}entry matches these filters.`}>
+      <Empty title={`No ${isFromStart ? '' : 'further '}entry matches these filters.`}>
         <p>
           <a href={auditAddress({}, { order: filters.order ?? null })}>Show all entries</a>
         </p>

@@ -29,6 +29,8 @@ export interface Line {
 const MOST_OF_REPLAY = 4_200;
 /** A list of what a connection made examines 500 permissions, and reads most of them twice. */
 const MOST_OF_CONNECTION = 1_500;
+/** A search of the explorer examines 1,200 entries, and reads each three times; the timeline 4,500. */
+const MOST_OF_SEARCH = 8_100;
 /** The form of a policy reads the names of up to 1,000 people. */
 const MOST_OF_FORM = 1_100;
 
@@ -644,6 +646,7 @@ const CONSOLE: Line[] = [
   page((a) => `/console?agent_id=${a.agent.id}`, '/console?agent_id'),
   page('/console?status=denied'),
   page('/console?outcome=unknown'),
+  page('/console?decided_by=me'),
   page((a) => `/console/permissions/${a.reviewed}`, '/console/permissions/:id'),
   page((a) => `/console/permissions/${a.used}`, '/console/permissions/:id?decided'),
   page('/console/agents'),
@@ -730,6 +733,17 @@ export const LINES: Line[] = [
   ...MCP,
   ...CONSOLE,
   page('/console/audit'),
+  ...['resource=mailbox:none', 'scope_min=1000', 'action=mail.send&resource=none:*'].map(
+    (query) => ({
+      ...page(`/console/audit?${query}`),
+      most: MOST_OF_SEARCH,
+    }),
+  ),
+  {
+    ...page((a) => `/console/audit?decided_by=${a.member}`, '/console/audit?decided_by'),
+    most: MOST_OF_SEARCH,
+  },
+  { ...page('/console/audit?resource=none&part=further'), most: MOST_OF_SEARCH },
   ...END,
 ];
 
