@@ -15,7 +15,7 @@ export function Presets({ filters, timeZone }: PresetsProps) {
   const current = hasOtherTime ? null : (period ?? '');
   const presets = [['', 'Any time'], ...Object.entries(PERIODS)] as const;
   return (
-    <form method="get" action="/console/audit" class="presets" aria-label="Periods">
+    <form method="get" action="/console/audit" class="choices" aria-label="Periods">
       <HiddenFields fields={others} />
       <ZoneField timeZone={timeZone} />
       {presets.map(([name, label]) => (
@@ -23,7 +23,6 @@ export function Presets({ filters, timeZone }: PresetsProps) {
           type="submit"
           name="period"
           value={name}
-          class="quiet small"
           aria-current={name === current ? 'true' : undefined}
         >
           {label}

@@ -8,7 +8,7 @@ import { OutcomeBadge } from '../permission/outcome';
 /** Requests that have ended. */
 export function EndedList({ permissions }: { permissions: Permission[] }) {
   return (
-    <ul class="requests">
+    <ul class="requests ended">
       {permissions.map((permission) => (
         <EndedRow permission={permission} />
       ))}
@@ -25,7 +25,7 @@ export function DecidedList({
   member: Id<'member'> | undefined;
 }) {
   return (
-    <ul class="requests">
+    <ul class="requests ended">
       {permissions.map((permission) => (
         <RequestRow request={permission} agent={<Named id={permission.agent_id} />}>
           <Everybody permission={permission} />
@@ -46,7 +46,7 @@ function timeOfDecision(permission: Permission, member: Id<'member'> | undefined
 /** Requests whose acts have an unknown outcome. */
 export function UnknownList({ permissions }: { permissions: Permission[] }) {
   return (
-    <ul class="requests">
+    <ul class="requests ended">
       {permissions.map((permission) => (
         <UnknownRow permission={permission} />
       ))}
