@@ -59,10 +59,10 @@ it('lists what the reader decided or voted on, in that order, with the granted a
   expect(ids(page)).toEqual([asked.second, asked.first, asked.third, asked.fifth]);
   const [second, first, third, fifth] = rowsOf(page).map(({ text }) => text);
   const name = /\S+@example\.com/.source;
-  expect(second).toMatch(/^2,000 EUR · account:second .*pending approved by you, /);
-  expect(first).toMatch(new RegExp(`denied by you, approved by ${name}, `));
-  expect(third).toMatch(new RegExp(`^1,500 EUR · account:third .*approved by ${name} and you, `));
-  expect(fifth).toMatch(new RegExp(`approved by you and ${name}, `));
+  expect(second).toMatch(new RegExp(`^2,000 EUR · account:second .*pending approved by ${name}, `));
+  expect(first).toMatch(new RegExp(`denied by ${name}, approved by ${name}, `));
+  expect(third).toMatch(new RegExp(`^1,500 EUR · account:third .*by ${name} and ${name}, `));
+  expect(fifth).toMatch(new RegExp(`by ${name} and ${name}, `));
   expect(page.text).toContain('<title>Inbox: decided by you');
   const adas = await ada.browser.get('/console?decided_by=me');
   expect(ids(adas)).toEqual([asked.fifth, asked.first, asked.third]);

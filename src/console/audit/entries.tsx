@@ -68,7 +68,9 @@ export function Entries({ search, progress, ...props }: EntriesProps) {
             <Nothing filters={filters} hasMore={page.has_more} isFromStart={progress.isFromStart} />
           )}
           {progress.looks > 0 && found > 0 && !page.has_more && (
-            <p class="soft">All entries were looked at. {matchText(found)}.</p>
+            <p class="soft">
+              All entries were looked at. <Matches count={found} />.
+            </p>
           )}
           <NextPage
             page={page}
@@ -111,8 +113,8 @@ function Further({ examinedTo, address, progress, isForward }: FurtherProps) {
   return (
     <div class="further" {...attributes}>
       <p role="status">
-        Looked {isForward ? 'up to' : 'back to'} <Time at={examinedTo} />. {matchText(found)} so
-        far.
+        Looked {isForward ? 'up to' : 'back to'} <Time at={examinedTo} />. <Matches count={found} />{' '}
+        so far.
       </p>
       <p class="actions">
         <LinkButton href={address} label="Look further" kind="quiet" rel="next" />
@@ -121,9 +123,14 @@ function Further({ examinedTo, address, progress, isForward }: FurtherProps) {
   );
 }
 
-function matchText(found: number): string {
-  if (found === 0) return 'No entry matches';
-  return `${found.toLocaleString('en')} ${pluralOf(found, 'entry matches', 'entries match')}`;
+function Matches({ count }: { count: number }) {
+  const { formatNumber } = usePage();
+  if (count === 0) return <>No entry matches</>;
+  return (
+    <>
+      {formatNumber(count)} {pluralOf(count, 'entry matches', 'entries match')}
+    </>
+  );
 }
 
 interface NothingProps {

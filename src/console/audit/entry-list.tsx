@@ -4,6 +4,7 @@ import type { JsonObject } from '../../lib/json';
 import { shorten } from '../../lib/text';
 import { formatTime } from '../../lib/time';
 import { amountText, leadingLimit } from '../../permissions/amount';
+import { usePage } from '../frame/page-context';
 import { Badge, Code, Named, Time, Written } from '../parts/inline';
 import { MAX_IN_LIST } from '../parts/request';
 import { StackingTable } from '../parts/stacking-table';
@@ -75,7 +76,7 @@ function cellsOf(entry: AuditEntry, filters: Filters, timeZone: string): Child[]
     <a class="filter" href={auditAddress(filters, { resource })}>
       <Written text={shorten(resource, MAX_IN_LIST)} />
     </a>,
-    amountCell(scope ?? {}, filters),
+    scope && leadingLimit(scope) && <Amount scope={scope} filters={filters} />,
     decided_by && (
       <a class="filter" href={auditAddress(filters, { decided_by })}>
         <Decider id={decided_by} isShort />
@@ -85,13 +86,12 @@ function cellsOf(entry: AuditEntry, filters: Filters, timeZone: string): Child[]
 }
 
 /** How much the limits allow. Only a number at their top level can be a filter. */
-function amountCell(scope: JsonObject, filters: Filters): Child {
-  const text = amountText(scope);
+function Amount({ scope, filters }: { scope: JsonObject; filters: Filters }) {
+  const text = amountText(scope, usePage().formatNumber);
   const [path = [], value] = leadingLimit(scope) ?? [];
   const [scope_key = ''] = path;
-  if (text === null) return null;
   const isFilter = path.length === 1 && scope_key !== '' && scope_key.trim() === scope_key;
-  if (!isFilter) return <Written text={text} />;
+  if (text === null || !isFilter) return <Written text={text ?? ''} />;
   const number = String(value);
   return (
     <a
