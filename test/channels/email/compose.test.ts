@@ -16,7 +16,7 @@ it('the mail about a new request says who asks for what and why, the limits, and
   const mail = composePermissionMail(message(), TO, NOW);
   expect(mail.to).toEqual(TO);
   expect(mail.subject).toBe(
-    'Decision needed: “email.send” on “mailbox:support”, asked by “Support assistant”',
+    'Decision needed: “1,840.5 (budget.max_amount) and 1 mo…” on “mailbox:support”, asked by “Support assistant”',
   );
   expect(withoutJoiners(mail.text)).toBe(`An agent asks for your decision
 
@@ -50,7 +50,7 @@ it('the mail about a missing outcome says that nobody knows what happened', () =
   const approved = { status: 'approved', decided_at: minutesLater(-20) } as const;
   const missing = { event: 'permission.outcome_missing', decidedBy: 'Grace' } as const;
   const mail = composePermissionMail(message(approved, missing), TO, NOW);
-  expect(mail.subject).toMatch(/^Outcome unknown: “email.send” on/);
+  expect(mail.subject).toMatch(/^Outcome unknown: “1,840\.5 \(budget/);
   expect(mail.text).toContain(
     'Outcome unknown\n\nThe program used its approval and did not report within 10 minutes',
   );
@@ -124,7 +124,7 @@ it('an approval says who approved, when and why, and the granted limits beside t
     { event: 'permission.decided', decidedBy: 'Grace Hopper' },
   );
   const { subject, text } = composePermissionMail(approved, TO, NOW);
-  expect(subject).toMatch(/^Approved: “email\.send” on “mailbox:support”/);
+  expect(subject).toMatch(/^Approved: “10 \(max_recipients\)” on “mailbox:support”/);
   const plain = withoutJoiners(text);
   expect(plain).toContain('Decided by: Grace Hopper\nDecided: 2026-01-31 12:20 UTC\n');
   expect(plain).toContain('Reason of the decision:\n> Ten are enough\n');

@@ -35,11 +35,11 @@ const APPROVED = {
 };
 
 describe('a message about a pending permission', () => {
-  it('names agent, action, resource and title, and has a button and a link', async () => {
+  it('names amount, resource, action, agent and title, and has a button and a link', async () => {
     const message = permissionMessage(messageWith(), { canDecide: true });
     expect(message).toEqual({
       text:
-        'Permission requested\nAgent: Mailer\nAction: email.send\nResource: mailbox:support\n' +
+        'Permission requested\nAmount: 50 (max_recipients)\nResource: mailbox:support\nAction: email.send\nAgent: Mailer\n' +
         "In the agent's words: Reply to ticket 4711\nWaits until 2026-01-31 13:00 UTC",
       blocks: [
         {
@@ -51,7 +51,7 @@ describe('a message about a pending permission', () => {
           text: {
             type: 'plain_text',
             text:
-              'Agent: Mailer\nAction: email.send\nResource: mailbox:support\n' +
+              'Amount: 50 (max_recipients)\nResource: mailbox:support\nAction: email.send\nAgent: Mailer\n' +
               "In the agent's words: Reply to ticket 4711",
             emoji: false,
           },
@@ -114,15 +114,16 @@ describe('a message about a pending permission', () => {
     expect(JSON.stringify(message)).not.toContain('words');
   });
 
-  it("says neither the agent's reason, nor input, preview or limits", () => {
+  it("says neither the agent's reason, nor input, preview or other limits than the amount", () => {
     const secrets = {
       reason: 'SECRET reason',
       input: { text: 'SECRET input' },
       preview: { title: 'Reply to ticket 4711', summary: 'SECRET summary' },
-      scope: { SECRET: 1 },
+      scope: { rows: 2, other: 'SECRET limit' },
     };
     const message = permissionMessage(messageWith(secrets), { canDecide: true });
     expect(JSON.stringify(message)).not.toContain('SECRET');
+    expect(message.text).toContain('Amount: 2 (rows)\n');
   });
 });
 
@@ -144,7 +145,7 @@ describe('a message about a settled permission', () => {
     const settled = messageWith(APPROVED, { event: 'permission.decided', decidedBy: 'Ada' });
     const message = settledMessage(settled, { via: 'slack' });
     expect(message.text).toBe(
-      'Permission approved\nAgent: Mailer\nAction: email.send\nResource: mailbox:support\n' +
+      'Permission approved\nAmount: 50 (max_recipients)\nResource: mailbox:support\nAction: email.send\nAgent: Mailer\n' +
         "In the agent's words: Reply to ticket 4711\n" +
         'Approved by: Ada\nWhen: 2026-01-31 12:05 UTC\nThrough: Slack\nReason: As agreed',
     );
@@ -195,7 +196,7 @@ describe('a message about a settled permission', () => {
   it('is not made of a pending permission', () => {
     const used = messageWith({ ...APPROVED }, { event: 'permission.outcome_missing' });
     const unknown = settledMessage(used, { via: null });
-    expect(unknown.text).toMatch(/^Outcome unknown\nAgent: Mailer\n/);
+    expect(unknown.text).toMatch(/^Outcome unknown\nAmount: 50 \(max_recipients\)\nResource: /);
     expect(unknown.text).toContain('did not report within 10 minutes what happened');
     expect(() => settledMessage(messageWith(), { via: null })).toThrow('is not settled');
   });

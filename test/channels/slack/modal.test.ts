@@ -156,7 +156,7 @@ describe('the modal', () => {
     ]);
     expect(texts).toContain('Why it asks: She waits');
     expect(texts).toContain(
-      "Agent: Mailer\nAction: email.send\nResource: mailbox:support\nIn the agent's words: Reply to ticket 4711",
+      "Resource: mailbox:support\nAction: email.send\nAgent: Mailer\nIn the agent's words: Reply to ticket 4711",
     );
     expect(view.blocks.every((block) => block.type !== 'section' || block.expand)).toBe(true);
   });

@@ -1,5 +1,6 @@
 import { equalJson, type JsonObject } from '../../../lib/json';
 import { utcText } from '../../../lib/time';
+import { amountOf } from '../../../permissions/amount';
 import { limitTexts } from '../../../permissions/limit-texts';
 import { shortPathLabel } from '../../../permissions/path-label';
 import { isWithdrawn, type Permission } from '../../../permissions/permission';
@@ -42,7 +43,7 @@ export function composePermissionMail(
   const { permission, agentName, url } = message;
   const { title, reason, status } = permission;
   const { heading, label } = wordsOf(message);
-  const action = quoteForSubject(permission.action, 36);
+  const what = quoteForSubject(amountOf(permission) ?? permission.action, 36);
   const resource = quoteForSubject(permission.resource, 36);
   const blocks: Block[] = [
     ...endOf(message),
@@ -65,7 +66,7 @@ export function composePermissionMail(
   }
   return renderMail(
     {
-      subject: `${label}: ${action} on ${resource}, asked by ${quoteForSubject(agentName, 24)}`,
+      subject: `${label}: ${what} on ${resource}, asked by ${quoteForSubject(agentName, 24)}`,
       heading,
       blocks,
       link: { label: status === 'pending' ? 'Review the request' : 'Open the request', url },

@@ -1,6 +1,7 @@
 import type { Button } from '@slack/types';
 import { withScriptsMark } from '../../../lib/scripts';
 import { utcText } from '../../../lib/time';
+import { amountOf } from '../../../permissions/amount';
 import { isWithdrawn, type Permission } from '../../../permissions/permission';
 import type { DecisionSource } from '../../../permissions/reviews/review';
 import { MISSING_OUTCOME, type PermissionMessage } from '../message';
@@ -136,7 +137,7 @@ function lineBlocks(lines: Line[]): Block[] {
 }
 
 /**
- * The request of an agent. Each line has one text of the agent.
+ * The request of an agent: first how much and on what. Each line has one text of the agent.
  * @param shorten shortens a text to a size; the default puts an ellipsis in place of the rest
  */
 export function requestLines(
@@ -146,10 +147,12 @@ export function requestLines(
   const { action, resource, title } = permission;
   const line = (label: string, text: string, max = MAX_WRITTEN) =>
     writtenLine(label, text, (whole) => shorten(whole, max));
+  const amount = amountOf(permission);
   const lines = [
-    line('Agent', agentName),
-    line('Action', action),
+    ...(amount === null ? [] : [line('Amount', amount)]),
     line('Resource', resource, MAX_RESOURCE),
+    line('Action', action),
+    line('Agent', agentName),
   ];
   if (title !== null) lines.push(line("In the agent's words", title));
   return lines;
