@@ -105,6 +105,11 @@ describe('the decision card', () => {
     expect(shown).toContain('Example Ltd names /payer, which is not an argument');
     expect(shown).toContain('Urgent not compared');
     expect(shown).toMatch(/\/to attacker.*\/amount 1000.*\/memo Rent.*Nobody checked it/s);
+    const top = shown.slice(0, shown.indexOf('What is binding'));
+    expect(top).toContain('What is said below differs from what is binding.');
+    expect(top).toContain('Amount: 10 differs from /amount, which is 1000');
+    expect(top).toContain('Payer: Example Ltd names /payer, which is not an argument');
+    expect(top).not.toMatch(/Rent|Urgent/);
     expect(shown.indexOf('What is binding')).toBeLessThan(shown.indexOf('What the agent says'));
     expect(text).not.toMatch(/class="[^"]*good[^"]*compared/);
   });
@@ -116,6 +121,7 @@ describe('the decision card', () => {
     });
     const shown = readText((await browser.get(path)).text);
     expect(shown).toContain('10 not compared with /amount, which nobody has seen');
+    expect(shown).not.toContain('differs from what is binding');
   });
 
   it('shows every number exactly, with its thousands grouped', async () => {

@@ -37,7 +37,7 @@ import { Ending } from './ending';
 import { LiveState } from './live-state';
 import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
-import { hasMoreThanTitle, PreviewCard } from './preview';
+import { Contradictions, hasMoreThanTitle, PreviewCard } from './preview';
 import { agentOfQueue, findNext } from './queue';
 import { listSimilar, SimilarRequests } from './similar-requests';
 import { Story } from './story';
@@ -181,6 +181,7 @@ export async function sendCard(
           </div>
         )}
         {notifiedNobody && <NobodyNotified />}
+        {preview && <Contradictions preview={preview} input={known} />}
         <div class="decision">
           <div class="about">
             <Binding row={row} permission={permission} input={known} preview={preview} />

@@ -1,7 +1,9 @@
 import type { Json } from '../../lib/json';
+import { shorten } from '../../lib/text';
 import type { Preview } from '../../permissions/preview';
 import { compareRestated } from '../../permissions/restated-argument';
 import { Code, toOneLine, Written, WrittenText } from '../parts/inline';
+import { MAX_IN_LIST } from '../parts/request';
 
 type Block = NonNullable<Preview['blocks']>[number];
 
@@ -58,6 +60,37 @@ export function PreviewCard({ preview, input, isOfConnection }: PreviewProps) {
   );
 }
 
+/** How many contradictions the top of a card names. */
+const MAX_NAMED = 3;
+
+/**
+ * Says at the top of a card that fields of the preview differ from the arguments that they restate;
+ * nothing if none does.
+ */
+export function Contradictions({ preview, input }: Pick<PreviewProps, 'preview' | 'input'>) {
+  const differing = (preview.fields ?? []).filter(
+    ({ value, of }) =>
+      of !== undefined && input !== undefined && compareRestated(value, of, input).kind !== 'same',
+  );
+  if (differing.length === 0) return null;
+  return (
+    <div class="notice bad">
+      <p>
+        <strong>What is said below differs from what is binding.</strong>
+      </p>
+      <ul>
+        {differing.slice(0, MAX_NAMED).map(({ label, value, of }) => (
+          <li>
+            <Written text={shorten(toOneLine(`${label}: ${value}`), MAX_IN_LIST)} />{' '}
+            <Comparison value={value} of={of} input={input} />
+          </li>
+        ))}
+      </ul>
+      {differing.length > MAX_NAMED && <p>And {differing.length - MAX_NAMED} more.</p>}
+    </div>
+  );
+}
+
 /** How a field compares with the argument that it says it restates. */
 function Comparison({
   value,
@@ -81,7 +114,8 @@ function Comparison({
     case 'differs':
       return (
         <strong class="fault compared">
-          differs from {name}, which is <Written text={toOneLine(result.argument)} />
+          differs from {name}, which is{' '}
+          <Written text={shorten(toOneLine(result.argument), MAX_IN_LIST)} />
         </strong>
       );
   }

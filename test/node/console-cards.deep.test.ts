@@ -1,0 +1,120 @@
+import { writeFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  addAuthenticator,
+  CHROMIUM,
+  type LocalConsole,
+  makeUserToken,
+  startConsole,
+} from '../support/local/console';
+import type { Json } from '../support/world';
+
+/** The window of a phone. */
+const PHONE = { width: 390, height: 844 };
+/** A folder for pictures of the cards, and for what is true of each. */
+const { PICTURES } = process.env;
+
+/** What an agent asks for, and in which words. */
+interface Planted {
+  agent: string;
+  amount: number;
+  to: string;
+  /** What the agent's words say instead. */
+  said?: { amount?: number; to?: string };
+}
+
+const AGENTS = ['Accounts payable', 'Travel desk', 'Refund helper'];
+
+/** 30 requests; in ten of them the agent's words say another amount or another recipient. */
+const CARDS = Array.from({ length: 30 }, (_, index): Planted => {
+  const agent = AGENTS[index % AGENTS.length] ?? '';
+  const amount = 120 + ((index * 7_919) % 9_000);
+  const to = `supplier-${index + 1}`;
+  if (index % 3 !== 1) return { agent, amount, to };
+  const said = index % 2 === 0 ? { amount: Math.round(amount / 10) } : { to: 'supplier-99' };
+  return { agent, amount, to, said };
+});
+
+describe.skipIf(!CHROMIUM)('30 cards on a phone', () => {
+  let local: LocalConsole;
+  let page: Page;
+  const ids: string[] = [];
+
+  async function call(method: string, path: string, credential: string, body: object) {
+    const answer = await fetch(local.origin + path, {
+      method,
+      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as Json;
+  }
+
+  beforeAll(async () => {
+    local = await startConsole();
+    const context = await local.browser.newContext({
+      viewport: PHONE,
+      hasTouch: true,
+      isMobile: true,
+      deviceScaleFactor: 2,
+    });
+    page = await context.newPage();
+    await addAuthenticator(page);
+    await page.goto(await local.inviteOwner());
+    await page.tap('text=Make a passkey and join');
+    await page.waitForURL('**/console');
+    const token = await makeUserToken(page, local.origin);
+    const keys = new Map<string, string>();
+    for (const name of AGENTS)
+      keys.set(name, (await call('POST', '/v1/agents', token, { name })).api_key);
+    for (const { agent, amount, to, said } of CARDS) {
+      const words = { amount, to, ...said };
+      const { id } = await call('POST', '/v1/permissions', keys.get(agent) ?? '', {
+        action: 'payout.send',
+        resource: `account:${to}`,
+        scope: { amount, currency: 'EUR' },
+        input: { amount, currency: 'EUR', to },
+        preview: {
+          title: `Pay ${words.amount} EUR to ${words.to}`,
+          fields: [
+            { label: 'Amount', value: String(words.amount), kind: 'money', of: '/amount' },
+            { label: 'To', value: words.to, of: '/to' },
+          ],
+        },
+      });
+      ids.push(id);
+    }
+  });
+
+  afterAll(() => local?.stop());
+
+  /** The text that the first screen shows of a card, without scrolling. */
+  async function readFirstScreen(): Promise<string> {
+    return (await page.evaluate(`
+      [...document.querySelectorAll('main *')]
+        .filter((part) => part.children.length === 0 || part.matches('p, li, h1'))
+        .filter((part) => {
+          const { top, bottom, height } = part.getBoundingClientRect();
+          const bar = document.querySelector('.decision-bar').getBoundingClientRect().top;
+          return height > 0 && top >= 0 && bottom <= bar && part.checkVisibility();
+        })
+        .map((part) => part.innerText)
+        .join('\\n')`)) as string;
+  }
+
+  it('say in the first screen who asks for how much to whom, and what the words get wrong', async () => {
+    for (const [index, { agent, amount, to, said }] of CARDS.entries()) {
+      await page.goto(`${local.origin}/console/permissions/${ids[index]}`);
+      const screen = await readFirstScreen();
+      const number = amount.toLocaleString('en');
+      for (const text of [agent, 'payout.send', `${number} EUR · account:${to}`])
+        expect(screen).toContain(text);
+      const warning = 'What is said below differs from what is binding.';
+      expect([index, screen.includes(warning)]).toEqual([index, said !== undefined]);
+      if (said?.amount) expect(screen).toContain(`iffers from /amount, which is ${amount}`);
+      if (said?.to) expect(screen).toContain(`iffers from /to, which is ${to}`);
+      if (PICTURES) await page.screenshot({ path: `${PICTURES}/five-seconds-${index + 1}.png` });
+    }
+    if (PICTURES) writeFileSync(`${PICTURES}/five-seconds.json`, JSON.stringify(CARDS, null, 2));
+  });
+});
