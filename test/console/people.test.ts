@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import '../support/shards';
-import type { Browser } from '../support/browser';
+import { Browser } from '../support/browser';
 import { makeMember } from '../support/members';
 import { type Answer, type Json, ORIGIN, type TestAccount, World } from '../support/world';
 
@@ -157,6 +157,48 @@ describe('an invitation in the console', () => {
     expect(textOf(late)).toContain(
       'The invitation expired on 2026-02-07 12:00 UTC, before this person joined.',
     );
+  });
+
+  it('says what this is and what the role may do, and takes the name that the person gives', async () => {
+    const { account, browser } = await scene('admin');
+    await makeMember(await account.world.account(), 'owner');
+    const form = { email: 'ada@example.com', name: 'A. L.', role: 'approver' };
+    const { text } = await browser.submit('/console/members', form);
+    expect(text).toContain('<a class="button" href="/console/members/new">Invite another</a>');
+    const path = new URL(/id="secret">([^<]+)</.exec(text)?.[1] ?? '').pathname;
+    const invited = new Browser(account.world);
+    const headers = { 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0) Firefox/140.0' };
+    const page = await invited.send('GET', path, { headers });
+    for (const part of [
+      'Join Example Ltd',
+      'AI agents ask before they act',
+      'You are invited as approver: Approves and denies what agents ask for.',
+      'Approve and deny requests',
+    ]) {
+      expect(textOf(page)).toContain(part);
+    }
+    expect(textOf(page)).not.toContain('Change policies');
+    const shownIn = (name: string) =>
+      new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(page.text)?.[1];
+    expect([shownIn('member_name'), shownIn('name')]).toEqual(['A. L.', 'Firefox on Windows']);
+    const join = async (member_name?: string) => {
+      const { body: options } = await invited.change('POST', `${path}/options`);
+      const response = await invited.authenticator.create(options);
+      return invited.change('POST', path, { name: 'Laptop', response, member_name });
+    };
+    expect((await join(' ')).status).toBe(400);
+    expect(await join('Ada Lovelace')).toMatchObject({
+      status: 201,
+      body: { location: '/console' },
+    });
+    const told = await invited.get('/console');
+    expect(told.text).toContain('<a href="/console/me#passkeys-title">make a second passkey</a>');
+    expect(textOf(await invited.get('/console'))).not.toContain('You have joined.');
+    const { body } = await account.must(200, 'GET', '/v1/members?role=approver');
+    expect(body.data).toMatchObject([{ name: 'Ada Lovelace', status: 'active' }]);
+    const records = await account.must(200, 'GET', '/v1/activity?action=member.joined');
+    expect(records.body.data[0].changes).toEqual(['name']);
+    expect((await invited.get('/console/me')).text).toContain('value="Phone or security key"');
   });
 
   it('keeps what was typed and marks what is wrong', async () => {

@@ -23,9 +23,15 @@ import { toHex } from '../../lib/bytes';
 import { parseCredential } from '../../lib/credential';
 import { lazy } from '../../lib/lazy';
 import { rowMac } from '../../lib/row-mac';
+import { memberFields } from './member';
 
 export const Joining = lazy(() =>
-  z.strictObject({ name: passkeyName().default('Passkey'), response: RegistrationResponse() }),
+  z.strictObject({
+    name: passkeyName().default('Passkey'),
+    /** How the member is called; without it, as the invitation says. */
+    member_name: memberFields().name.optional(),
+    response: RegistrationResponse(),
+  }),
 );
 
 export type FoundInvitation = NonNullable<Awaited<ReturnType<typeof findInvitation>>>;
@@ -90,6 +96,8 @@ interface WayToSignIn extends Proof {
   identity: Uint8Array | null;
   /** Whether the identity provider has verified the e-mail address of the member. */
   provesEmail: boolean;
+  /** How the member wants to be called; undefined for as the invitation says. */
+  name?: string | undefined;
   /** The passkey to store. */
   passkey?: Pick<
     typeof passkeys.$inferSelect,
@@ -106,7 +114,7 @@ interface WayToSignIn extends Proof {
 export async function acceptInvitation(
   c: RequestContext,
   { database, shard, row }: FoundInvitation,
-  { challenge, authenticatedAt, identity, provesEmail, passkey }: WayToSignIn,
+  { challenge, authenticatedAt, identity, provesEmail, name, passkey }: WayToSignIn,
 ): Promise<string> {
   const { runtime, config } = c.var;
   const now = runtime.now();
@@ -123,15 +131,14 @@ export async function acceptInvitation(
     row.hash ? eq(members.invitationHash, row.hash) : sql`false`,
     gt(members.invitationExpiresAt, now),
   );
-  const record = (action: 'member.joined' | 'passkey.added' | 'session.created', target: string) =>
-    makeActivityRecord(c.var, {
-      account,
-      actor: row.id,
-      action,
-      target,
-      changes: [],
-    });
+  const record = (
+    action: 'member.joined' | 'passkey.added' | 'session.created',
+    target: string,
+    changes: string[] = [],
+  ) => makeActivityRecord(c.var, { account, actor: row.id, action, target, changes });
+  const isRenamed = name !== undefined && name !== row.name;
   const joined = {
+    name,
     status: 'active' as const,
     identity,
     emailProvenAt: provesEmail ? now : null,
@@ -142,7 +149,7 @@ export async function acceptInvitation(
   };
   await new Ledger(database, SERVICE_AUTHORITY)
     .change({
-      record: record('member.joined', row.id),
+      record: record('member.joined', row.id, isRenamed ? ['name'] : []),
       furtherRecords: [
         ...(passkey ? [record('passkey.added', row.id)] : []),
         record('session.created', session.id),
@@ -168,7 +175,7 @@ export async function acceptInvitation(
  */
 export async function joinWithPasskey(
   c: RequestContext,
-  { name, response }: z.output<ReturnType<typeof Joining>>,
+  { name, member_name: memberName, response }: z.output<ReturnType<typeof Joining>>,
 ) {
   const invitation = await requireInvitation(c);
   const { challenge, passkey } = await verifyRegistration(
@@ -181,6 +188,7 @@ export async function joinWithPasskey(
     authenticatedAt: null,
     identity: null,
     provesEmail: false,
+    name: memberName,
     passkey: { name, ...passkey },
   });
 }

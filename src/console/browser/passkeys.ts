@@ -30,15 +30,16 @@ export function startPasskeys(): void {
 
 async function usePasskey(button: HTMLButtonElement): Promise<void> {
   const action = button.dataset.action ?? '';
-  const input = (button.closest('section') ?? document).querySelector<HTMLInputElement>(
-    'input[name="name"]',
+  const fields = (button.closest('section') ?? document).querySelectorAll<HTMLInputElement>(
+    'input:is([name="name"], [name="member_name"])',
   );
-  if (input && !input.reportValidity()) return;
+  if (![...fields].every((field) => field.reportValidity())) return;
+  const filled = [...fields].filter(({ value }) => value.trim() !== '');
   const ask = button.dataset.passkey === 'make' ? makePasskey : getAssertion;
   const response = await ask(`${action}/options`);
   const answer = await send<{ location?: string }>('POST', action, {
     response,
-    ...(input && { name: input.value }),
+    ...Object.fromEntries(filled.map(({ name, value }) => [name, value])),
     ...(button.dataset.return !== undefined && { return: button.dataset.return }),
   });
   if (answer.location === undefined) location.reload();

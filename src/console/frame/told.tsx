@@ -4,7 +4,7 @@ import { pluralOf } from '../parts/words';
 import type { Deed, Told } from '../session/told';
 
 /** What each deed is called. The page of a request says more about its own. */
-const WORDS: Record<Deed, (count: number) => string> = {
+const WORDS: Record<Deed, (count: number) => Child> = {
   approval: () => 'Your approval was taken.',
   denial: () => 'Your denial was taken.',
   approved: () => 'Approved.',
@@ -12,6 +12,11 @@ const WORDS: Record<Deed, (count: number) => string> = {
   denied: (count) => `${count} ${pluralOf(count, 'request')} denied.`,
   skipped: () => 'Set aside until tomorrow: it comes last.',
   saved: () => 'Saved.',
+  joined: () => [
+    'You have joined. If this device gets lost, nobody can let you in again: ',
+    <a href="/console/me#passkeys-title">make a second passkey</a>,
+    ' on another one.',
+  ],
   created: () => 'Created.',
   deleted: () => 'Deleted.',
   ended: () => 'Ended.',

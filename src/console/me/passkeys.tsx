@@ -44,6 +44,7 @@ export function Passkeys({ passkeys, isPerson, isRecent, hasOtherSignIn }: Passk
           <TextField
             label="Name of a further passkey"
             name="name"
+            value={passkeys.length < 2 ? 'Phone or security key' : ''}
             maxlength={100}
             autocomplete="off"
             required

@@ -106,6 +106,7 @@ function sendInvitation(
         new one on the page of the member.
       </p>
       <p class="actions">
+        <LinkButton href="/console/members/new" label="Invite another" />
         <LinkButton href={`/console/members/${member.id}`} label="Show the member" kind="quiet" />
         <a href="/console/members">All members</a>
       </p>

@@ -1,6 +1,6 @@
 import type { Scope } from '../../http/context';
 import { type MemberRole, rolesWith } from '../../identity/roles';
-import { Table } from '../parts/blocks';
+import { PlainList, Table } from '../parts/blocks';
 import { FieldGroup, RadioButton, useTyped } from '../parts/form';
 
 /** The purpose of each role, in one sentence. */
@@ -40,6 +40,12 @@ export function RoleTable() {
       </Table>
     </div>
   );
+}
+
+/** What somebody with a role can do, as a list. */
+export function AbilityList({ role }: { role: MemberRole }) {
+  const own = ABILITIES.filter(([, scope]) => rolesThatMay(scope).includes(role));
+  return <PlainList items={own.map(([ability]) => ability)} />;
 }
 
 function rolesThatMay(scope: Scope | null): MemberRole[] {

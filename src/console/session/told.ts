@@ -16,6 +16,7 @@ export const DEEDS = [
   'revoked',
   'denied',
   'saved',
+  'joined',
   'created',
   'deleted',
   'ended',
@@ -62,19 +63,29 @@ const Stored = lazy(() =>
     ),
 );
 
-/**
- * Sends the browser on after a form, to a page that says once what the form did. A cookie tells it,
- * so that no address that somebody else wrote can make the page say so.
- */
+/** Sends the browser on after a form, to a page that says once what the form did. */
 export function redirectAndTell(
   c: HonoContext,
   address: string,
   deed: Deed,
-  { count = 1, request = null }: Partial<Pick<Told, 'count' | 'request'>> = {},
+  more: Partial<Pick<Told, 'count' | 'request'>> = {},
 ): Response {
+  tellNext(c, address, deed, more);
+  return c.redirect(address, 303);
+}
+
+/**
+ * Lets the page at an address say once what was done. A cookie tells it, so that no address that
+ * somebody else wrote can make the page say so.
+ */
+export function tellNext(
+  c: HonoContext,
+  address: string,
+  deed: Deed,
+  { count = 1, request = null }: Partial<Pick<Told, 'count' | 'request'>> = {},
+): void {
   const { pathname: path } = new URL(address, c.req.url);
   writeCookie(c, COOKIE, JSON.stringify({ path, deed, count, request }), MINUTE);
-  return c.redirect(address, 303);
 }
 
 /** What the form did that led to the page of this request; null if none did. */

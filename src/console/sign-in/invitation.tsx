@@ -13,10 +13,14 @@ import { limitNetwork } from '../../http/rate-limit';
 import { activeAccount } from '../../identity/credentials';
 import { providerName } from '../../identity/oidc/provider';
 import { creationOptions } from '../../identity/passkeys/registration';
+import type { MemberRole } from '../../identity/roles';
 import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
-import { Time } from '../parts/inline';
+import { AbilityList, ROLE_SUMMARIES } from '../members/roles';
+import { TextField } from '../parts/form';
+import { deviceName, Time, toOneLine, Written } from '../parts/inline';
 import { setSessionCookie } from '../session/session';
+import { tellNext } from '../session/told';
 import { OidcButton } from './oidc/button';
 import { redirectToOwnHost } from './sign-in';
 
@@ -40,6 +44,25 @@ function JoinWithProvider({
         If you have an account of your own with {providerName(oidc)}, you leave it. That is possible
         only while it has no agents and no other members.
       </p>
+    </>
+  );
+}
+
+/** What Countersign is for, and what the person who joins may do. */
+function Purpose({ role }: { role: MemberRole }) {
+  return (
+    <>
+      <p>
+        With Countersign, AI agents ask before they act. A person or a policy approves or denies
+        each request, and a log keeps who decided what.
+      </p>
+      <p>
+        You are invited as <strong>{role}</strong>: {ROLE_SUMMARIES[role]}
+      </p>
+      <details>
+        <summary>What the role may do</summary>
+        <AbilityList role={role} />
+      </details>
     </>
   );
 }
@@ -74,32 +97,49 @@ export const invitationRoutes = new Hono<AppEnv>()
     const { row } = found;
     activeAccount(row);
     const action = c.req.path;
+    const account = row.accountName ?? row.accountEmail;
     const children = (
       <>
+        <Purpose role={row.role} />
         <dl>
-          <dt>Account</dt>
-          <dd>{row.accountName ?? row.accountEmail}</dd>
           <dt>Invited</dt>
-          <dd>{row.name ? `${row.name}, ${row.email}` : row.email}</dd>
-          <dt>Role</dt>
-          <dd>{row.role}</dd>
+          <dd>
+            <Written text={row.email ?? row.id} />
+          </dd>
           <dt>Valid until</dt>
           <dd>
             <Time at={formatTime(row.expiresAt ?? 0)} />
           </dd>
         </dl>
-        <p>To join, make a passkey on this device. From then on it is how you sign in.</p>
-        <label>
-          Name of the passkey
-          <input name="name" value="Passkey" maxlength={100} required />
-        </label>
+        <TextField
+          label="Your name"
+          name="member_name"
+          value={row.name ?? ''}
+          maxlength={255}
+          autocomplete="name"
+          hint="The log and the other members see it with what you decide."
+        />
+        <TextField
+          label="Name of the passkey"
+          name="name"
+          value={deviceName(c.req.header('User-Agent') ?? '')}
+          maxlength={100}
+          autocomplete="off"
+          required
+          hint="To join, make a passkey on this device. From then on it is how you sign in, without a password. The name tells it from others."
+        />
         <button type="button" data-passkey="make" data-action={action}>
           Make a passkey and join
         </button>
         <JoinWithProvider oidc={c.var.config.oidc} email={row.email} action={`${action}/oidc`} />
       </>
     );
-    return sendPage(c, { title: 'Join the account', isNarrow: true, children });
+    return sendPage(c, {
+      title: `Join ${toOneLine(account)}`,
+      heading: ['Join ', <Written text={account} />],
+      isNarrow: true,
+      children,
+    });
   })
   .post(`${PATH}/options`, noQuery(), async (c) => {
     const invitation = await requireInvitation(c);
@@ -112,5 +152,6 @@ export const invitationRoutes = new Hono<AppEnv>()
   })
   .post(PATH, noQuery(), body(Joining), async (c) => {
     setSessionCookie(c, await joinWithPasskey(c, c.req.valid('json')));
+    tellNext(c, '/console', 'joined');
     return c.json({ location: '/console' }, 201);
   });
