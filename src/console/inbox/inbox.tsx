@@ -1,3 +1,4 @@
+import { getSetup } from '../../accounts/me/get-setup';
 import {
   listWaiting,
   type WaitingOrder,
@@ -12,6 +13,7 @@ import { NextPage, PAGE_SIZE, withParameters } from '../parts/blocks';
 import { LivePart } from '../parts/live';
 import { LiveSeriesList } from '../series/live-series';
 import { type ConsoleContext, requireScopes } from '../session/access';
+import { Checklist } from './checklist';
 import { countOf, titleOf } from './count-words';
 import { DenyBar } from './deny-bar';
 import { showEnded } from './ended';
@@ -69,10 +71,13 @@ export async function showWaiting(
   const view = mayDecide && address.searchParams.get('for') === 'others' ? 'others' : 'pending';
   const waitsFor = mayDecide ? WAITS_FOR[view] : undefined;
   const isPart = address.searchParams.get('part') === 'list';
-  const [page, names, series] = await Promise.all([
+  const { member } = context.principal;
+  const hasChecklist = !isPart && view === 'pending' && member?.role === 'owner';
+  const [page, names, series, setup] = await Promise.all([
     listWaiting(context, { limit: PAGE_SIZE, ...filters, order, waitsFor }),
     loadNames(context, ['people', 'agents', 'policies']),
     isPart ? null : listLiveSeries(context),
+    hasChecklist ? getSetup(context, member) : null,
   ]);
   const checked = refused?.checked ?? [];
   const { aside } = c.var.signedIn;
@@ -105,7 +110,7 @@ export async function showWaiting(
         <WaitingList
           requests={page.data.toSorted(byAside)}
           reader={{
-            member: context.principal.member?.id ?? null,
+            member: member?.id ?? null,
             mayDecide,
             checked,
             aside,
@@ -120,7 +125,12 @@ export async function showWaiting(
   return sendInbox(c, view, address, {
     title,
     names,
-    list,
+    list: (
+      <>
+        {setup && <Checklist setup={setup} isOpen={isEmpty} />}
+        {list}
+      </>
+    ),
     status: refused?.refusal.status,
     more: (
       <>
