@@ -16,6 +16,7 @@ import { showActivity } from './activity/activity';
 import { showAgent } from './agents/agent';
 import { showAgents } from './agents/agent-list';
 import { editAgent, removeAgent, rotateKey, switchAgent } from './agents/change';
+import { sendArrival } from './agents/first-request';
 import { registerAgent, showRegistration } from './agents/register';
 import { sendConsoleAsset } from './assets';
 import { exportEntries, showAudit } from './audit/audit';
@@ -169,6 +170,11 @@ export const pages = new Hono<AppEnv>()
   .post('/console/agents', consoleAccess(WRITE_AGENTS), registerAgent)
   .get('/console/agents/new', consoleAccess(WRITE_AGENTS), showRegistration)
   .get('/console/agents/:id', consoleAccess('agents:read', preloadAgent), showAgent)
+  .get(
+    '/console/agents/:id/first-request',
+    consoleAccess(['agents:read', 'permissions:read'], preloadAgent),
+    sendArrival,
+  )
   .post('/console/agents/:id', consoleAccess(WRITE_AGENTS, preloadAgent), editAgent)
   .post('/console/agents/:id/switch', consoleAccess(WRITE_AGENTS, preloadAgent), switchAgent)
   .post('/console/agents/:id/rotate-key', consoleAccess(WRITE_AGENTS, preloadAgent), rotateKey)

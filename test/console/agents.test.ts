@@ -137,11 +137,16 @@ describe('a registration', () => {
     expect([answer.status, answer.headers.get('Cache-Control')]).toEqual([201, 'no-store']);
     expect(answer.text).toContain('it is shown only this once');
     expect(answer.text).toContain('The request then waits in the inbox');
-    const code =
-      /<pre id="curl">([^<]*)<\/pre>/
+    const codeOf = (id: string) =>
+      new RegExp(`<pre id="${id}">([^<]*)</pre>`)
         .exec(answer.text)?.[1]
         ?.replaceAll('&#39;', "'")
         .replaceAll('&quot;', '"') ?? '';
+    for (const id of ['javascript', 'python', 'guard']) {
+      expect(codeOf(id)).toContain(key);
+      expect(codeOf(id)).toContain('demo.greet');
+    }
+    const code = codeOf('curl');
     expect(code.split('\n')).toHaveLength(3);
     expect(code).toContain(`curl ${ORIGIN}/v1/permissions`);
     expect(code).toContain(`'Authorization: Bearer ${key}'`);
@@ -163,6 +168,30 @@ describe('a registration', () => {
       true,
     ]);
     expect((await load(browser, '/console')).text).toContain(permission.id);
+  });
+
+  it('waits on the page of its key until the first request arrives', async () => {
+    const { account, world, browser, agent } = await start({}, 'developer');
+    await agent.request();
+    const page = await browser.submit('/console/agents', { name: 'Bot' });
+    expect(page.text).toContain('Waiting for the first request…');
+    const [, source = ''] = /hx-get="(\/console\/agents\/[^"]+)"/.exec(page.text) ?? [];
+    const before = await load(browser, source);
+    expect(before.text).toContain(`hx-get="${source}"`);
+    const token = KEY.exec(page.text)?.[0] ?? '';
+    const body = { action: 'demo.greet', resource: 'demo:first' };
+    const { body: request } = await world.must(201, 'POST', '/v1/permissions', { token, body });
+    const after = await load(browser, source);
+    expect([after.text.includes('notice good'), after.text.includes('hx-get')]).toEqual([
+      true,
+      false,
+    ]);
+    expect(links(after.text)).toEqual([`/console/permissions/${request.id}`]);
+    expect(after.text).toContain('It waits for a decision.');
+    await account.must(200, 'POST', `/v1/permissions/${request.id}/approve`);
+    expect((await browser.get(source)).text).toContain('It is approved.');
+    const { browser: stranger } = await makeMember(await world.account(), 'owner');
+    expect((await stranger.get(source)).status).toBe(404);
   });
 
   it('needs only a name, and belongs to the one who registers', async () => {

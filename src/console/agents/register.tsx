@@ -6,6 +6,7 @@ import { Form, Submit } from '../parts/form';
 import { toOneLine, Written } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
+import { FirstRequest } from './first-request';
 
 /** Shows the form that registers an agent. */
 export function showRegistration(c: ConsoleContext): Promise<Response> {
@@ -36,7 +37,7 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
             </p>
             <ToCopy id="key" text={agent.api_key} label="Key" />
           </Section>
-          <FirstRequest apiKey={agent.api_key} origin={c.var.config.publicUrl} />
+          <FirstRequest agent={agent.id} apiKey={agent.api_key} origin={c.var.config.publicUrl} />
           <p class="actions">
             <LinkButton href="/console" label="Go to the inbox" />
             <LinkButton href={`/console/agents/${agent.id}`} label="See the agent" kind="quiet" />
@@ -65,41 +66,4 @@ async function sendForm(c: ConsoleContext, refusal?: Refusal): Promise<Response>
       </Form>
     ),
   });
-}
-
-/**
- * A request that needs no preparation. Its JSON has no single quote, which would end the text in
- * the shell.
- */
-const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My first request' };
-
-/** Three lines of code that send a first request with the key of a new agent. */
-function FirstRequest({ apiKey, origin }: { apiKey: string; origin: string }) {
-  const address = `${origin}/v1/permissions`;
-  const body = JSON.stringify(REQUEST);
-  const curl = `curl ${address} -H 'Content-Type: application/json' \\
-  -H 'Authorization: Bearer ${apiKey}' \\
-  -d '${body}'`;
-  const script = `const response = await fetch('${address}', {
-  method: 'POST',
-  headers: {
-    Authorization: 'Bearer ${apiKey}',
-    'Content-Type': 'application/json',
-  },
-  body: JSON.stringify(${body}),
-});
-console.log(await response.json());`;
-  return (
-    <Section name="first" title="Its first request">
-      <p>
-        Run these lines in a terminal. The request then waits in the inbox, unless a policy decides
-        it at once.
-      </p>
-      <ToCopy id="curl" text={curl} label="First request with curl" />
-      <details>
-        <summary>The same in JavaScript</summary>
-        <ToCopy id="javascript" text={script} label="First request in JavaScript" />
-      </details>
-    </Section>
-  );
 }

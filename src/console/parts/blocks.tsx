@@ -216,6 +216,34 @@ export function ToCopy({ id, text, label }: { id: string; text: string; label: s
   );
 }
 
+interface CodeTabsProps {
+  label: string;
+  /** The pieces of code, each with an id and a name. */
+  codes: readonly (readonly [id: string, name: string, code: string])[];
+}
+
+/** Pieces of code of which one is shown: that of the radio button that is checked. */
+export function CodeTabs({ label, codes }: CodeTabsProps) {
+  return (
+    <fieldset class="code-tabs">
+      <legend class="hidden">{label}</legend>
+      {codes.map(([id, name, code], index) => (
+        <>
+          <input
+            type="radio"
+            name="code"
+            id={`tab-${id}`}
+            checked={index === 0}
+            autocomplete="off"
+          />
+          <label for={`tab-${id}`}>{name}</label>
+          <ToCopy id={id} text={code} label={name} />
+        </>
+      ))}
+    </fieldset>
+  );
+}
+
 /** A closed box with the ids and other texts that programs need for what the page shows. */
 export function ForPrograms({
   facts,

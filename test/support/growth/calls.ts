@@ -652,6 +652,7 @@ const CONSOLE: Line[] = [
   page('/console/agents'),
   page('/console/agents/new'),
   page((a) => `/console/agents/${a.agent.id}`, '/console/agents/:id'),
+  page((a) => `/console/agents/${a.agent.id}/first-request`, '/console/agents/:id/first-request'),
   page('/console/exports'),
   page('/console/exports/new'),
   page('/console/reports'),
