@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { guideOf } from '../../src/console/frame/guide-link';
+import { pages } from '../../src/console/pages';
 import { readLinks, readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { World } from '../support/world';
@@ -77,4 +79,19 @@ describe('the checklist of an owner', () => {
       await has(admin.browser, '/console'),
     ]).toEqual([true, false, false, false, false]);
   });
+});
+
+it('every page of the console links to a guide, and to a section that the guide has', async () => {
+  const { account, browser } = await open();
+  const { text } = await browser.get('/console/policies/new');
+  expect(readLinks(text)).toContain('/docs/guides/policies');
+  const paths = pages.routes.filter(({ method }) => method === 'GET').map(({ path }) => path);
+  const withoutPage = ['/console/assets/:file', '/console/csrf-token'];
+  for (const path of new Set(paths)) {
+    if (withoutPage.includes(path)) continue;
+    const [guide, anchor] = (guideOf(path) ?? '').split('#');
+    const page = await account.world.call('GET', `/docs/guides/${guide}`);
+    expect([path, page.status]).toEqual([path, 200]);
+    if (anchor) expect([path, page.text.includes(` id="${anchor}"`)]).toEqual([path, true]);
+  }
 });

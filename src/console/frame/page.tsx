@@ -8,6 +8,7 @@ import { assetPath } from '../assets';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
+import { GuideLink } from './guide-link';
 import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
@@ -266,6 +267,7 @@ function Page({
               </a>
             )}
             <h1>{heading}</h1>
+            <GuideLink path={path} />
           </div>
           {told ?? <ToldStrip told={signedIn?.told ?? null} />}
           {children}
