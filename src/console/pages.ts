@@ -70,6 +70,7 @@ import {
 import { sendState } from './permission/live-state';
 import { skip } from './permission/queue';
 import { sendReceipt } from './permission/receipt';
+import { sendSentence } from './policies/live-sentence';
 import { makePolicy, preloadSourceRequest, showNewPolicy } from './policies/new';
 import { showPolicies } from './policies/policies';
 import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
@@ -101,7 +102,7 @@ import {
 } from './webhooks/webhook-form';
 import { showWebhooks } from './webhooks/webhooks';
 
-/** For pages to which a form is sent that was kept when a session ended. */
+/** For forms that are sent to be shown, such as one that was kept when a session ended. */
 const SHOWS_ONLY = { showsOnly: true };
 
 /**
@@ -287,6 +288,11 @@ export const pages = new Hono<AppEnv>()
   .get('/console/policies', consoleAccess('policies:read', preloadSimulation), showPolicies)
   .get('/console/policies/new', consoleAccess(WRITE_POLICIES, preloadSourceRequest), showNewPolicy)
   .post('/console/policies/new', consoleAccess(WRITE_POLICIES, preloadSourceRequest), makePolicy)
+  .post(
+    '/console/policies/sentence',
+    consoleAccess(WRITE_POLICIES, undefined, SHOWS_ONLY),
+    sendSentence,
+  )
   .get('/console/policies/:id', consoleAccess('policies:read', preloadPolicy), showPolicy)
   .post('/console/policies/:id', consoleAccess(WRITE_POLICIES, preloadPolicy), changePolicy)
   .post('/console/policies/:id/switch', consoleAccess(WRITE_POLICIES, preloadPolicy), switchPolicy)

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { secondsOf, writeDuration } from '../../src/console/parts/duration-field';
 import { conditionRows, readConditions } from '../../src/console/policies/conditions';
 import { readPatterns, writePatterns } from '../../src/console/policies/patterns';
 import type { Browser } from '../support/browser';
@@ -248,7 +249,8 @@ describe('the form for a new policy', () => {
       condition_value: ['10', '1e3', 'EUR, USD', 'true', '', '', '"5"'],
       ...{
         priority: '-3',
-        token_ttl: '600',
+        token_ttl: '10',
+        token_ttl_unit: 'minute',
         max_uses: '',
         reason: 'Unused',
         approvals: '1',
@@ -257,7 +259,8 @@ describe('the form for a new policy', () => {
       ...{
         review_roles: ['approver'],
         review_members: member,
-        escalation_after: '1800',
+        escalation_after: '0.5',
+        escalation_after_unit: 'hour',
         escalation_roles: 'owner',
       },
     });
@@ -308,7 +311,12 @@ describe('the form for a new policy', () => {
       'must be the id of an agent',
     ],
     ['priority', { priority: 'high' }, 'field-priority-fault', 'must be a whole number'],
-    ['lifetime', { token_ttl: '5' }, 'field-token_ttl-fault', 'must be a whole number from 30'],
+    [
+      'lifetime',
+      { token_ttl: '8', token_ttl_unit: 'day' },
+      'field-token_ttl-fault',
+      'must be from 30 seconds to 7 days',
+    ],
     ['uses', { max_uses: '1.5' }, 'field-max_uses-fault', 'must be a whole number'],
     [
       'number',
@@ -383,7 +391,7 @@ describe('the form for a new policy', () => {
       'escalation time',
       { effect: 'review', escalation_roles: 'owner' },
       'field-escalation_after-fault',
-      'must be a whole number from 60',
+      'must be from 1 minute to 7 days',
     ],
   ])(
     'shows at the field that the %s is refused, and keeps what was typed',
@@ -775,6 +783,94 @@ describe('the page of a policy', () => {
     }
     expect(await policiesOf(stranger)).toMatchObject([{ id, is_active: true }]);
     expect((await browser.get('/console/policies/policy_x')).status).toBe(404);
+  });
+});
+
+describe('the sentence above the form', () => {
+  /** What the sentence says about a form with some fields changed. */
+  const say = async (browser: Browser, changes: Record<string, string | string[]>) => {
+    const fields = withFields(await fieldsOf(await browser.get(NEW)), changes);
+    const answer = await send(browser, '/console/policies/sentence', fields);
+    expect([answer.status, answer.cost.written]).toEqual([200, 0]);
+    return plain({ ...answer, text: `<main>${answer.text}` });
+  };
+
+  it('says what the form says so far, and what of it is not complete', async () => {
+    const { account, browser, member } = await makeScene();
+    const page = await browser.get(NEW);
+    expect(page.text).toContain('hx-post="/console/policies/sentence"');
+    expect(plain(page)).toContain(
+      'Asks reviewers about … on … by every agent. 1 person who may decide has to approve.',
+    );
+    const limited = { ...FILLED, condition_key: 'amount', token_ttl: '90' };
+    expect(await say(browser, { ...limited, condition_value: '5' })).toContain(
+      'Approves email.* on every resource by every agent, if amount is at most 5. The token is valid for at most 1 h 30 min.',
+    );
+    const open = await say(browser, { ...limited, condition_value: '', agents: 'some' });
+    expect(open).toContain('on every resource by …, if ….');
+    expect(open).not.toContain('whatever the limits are');
+    const capped = await say(browser, { ...FILLED, token_ttl: '8', token_ttl_unit: 'day' });
+    expect(capped).toContain('Not complete, so left out: the token lifetime.');
+    const review = {
+      ...{ effect: 'review', review_members: member, review_roles: 'approver' },
+      ...{ escalation_after: '2', escalation_after_unit: 'day', escalation_roles: 'owner' },
+    };
+    expect(await say(browser, review)).toMatch(
+      /1 of these has to approve: every approver and \S+@example.com ; after 2 days also every owner\./,
+    );
+    for (const changes of [
+      { effect: HOSTILE, actions: HOSTILE, approvals: HOSTILE },
+      { ...FILLED, budget_per: HOSTILE, expires_at: HOSTILE, token_ttl_unit: HOSTILE },
+    ]) {
+      const fields = withFields(await fieldsOf(page), changes);
+      const { status, text } = await send(browser, '/console/policies/sentence', fields);
+      expect([status, text.includes('<script>alert'), text.includes('<img')]).toEqual([
+        200,
+        false,
+        false,
+      ]);
+    }
+    expect(await policiesOf(account)).toEqual([]);
+    const approver = await makeMember(account, 'approver');
+    expect((await send(approver.browser, '/console/policies/sentence', [])).status).toBe(403);
+  });
+
+  it('shows a length of time in the largest unit that fits, and reads it as the same', () => {
+    for (const [seconds, amount, unit] of [
+      [30, '30', 'second'],
+      [90, '90', 'second'],
+      [5_400, '90', 'minute'],
+      [86_400, '1', 'day'],
+      [0, '0', 'second'],
+    ] as const) {
+      expect(writeDuration(seconds, 'minute')).toEqual({ amount, unit });
+      expect(secondsOf({ amount, unit })).toBe(seconds);
+    }
+    expect(secondsOf({ amount: '1.1', unit: 'minute' })).toBe(66);
+    expect(secondsOf({ amount: '5', unit: 'fortnight' })).toBe('5');
+  });
+});
+
+describe('reviewers', () => {
+  it('can be members who are invited, as long as enough have joined', async () => {
+    const { account, browser, member } = await makeScene();
+    const suspended = await makeMember(account, 'approver');
+    await account.must(200, 'PUT', `/v1/members/${suspended.id}`, { status: 'suspended' });
+    const { body: ada } = await account.must(201, 'POST', '/v1/members', {
+      ...{ email: 'ada@example.com', name: 'Ada', role: 'approver' },
+    });
+    const page = await browser.get(NEW);
+    expect(plain(page)).toContain('Ada invited: counts once they have joined');
+    expect(page.text).not.toContain(suspended.id);
+    const review = { ...FILLED, effect: 'review', approvals: '1' };
+    const alone = await fill(browser, { ...review, review_members: ada.id });
+    expect([alone.status, plain(alone)]).toEqual([
+      400,
+      expect.stringContaining('must be at most the number of reviewers'),
+    ]);
+    expect((await fill(browser, { ...review, review_members: [ada.id, member] })).status).toBe(303);
+    const [policy] = await policiesOf(account);
+    expect(policy.review.members).toEqual([ada.id, member]);
   });
 });
 

@@ -65,6 +65,7 @@ const NEED_NONE = [
   'POST /console/policies/:id/delete',
   'POST /console/policies/:id/switch',
   'POST /console/policies/new',
+  'POST /console/policies/sentence',
   'POST /console/reports',
   'POST /console/sign-out',
   'POST /console/stop',

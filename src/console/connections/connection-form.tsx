@@ -17,6 +17,7 @@ import {
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { LinkButton } from '../parts/blocks';
+import { DurationField, durationText } from '../parts/duration-field';
 import { Form, type Options, SelectField, Submit, TextField } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { AgentFields } from '../receivers/fields';
@@ -118,9 +119,9 @@ function inWords(connection: ReturnType<typeof presentConnection>) {
     auth: connection.auth.type,
     agent_ids: `${connection.agent_ids.length} agents`,
     forward_headers: connection.forward_headers.join(', '),
-    wait: String(connection.wait),
-    timeout: String(connection.timeout),
-    repeat_after: String(connection.repeat_after),
+    wait: durationText(connection.wait),
+    timeout: durationText(connection.timeout),
+    repeat_after: durationText(connection.repeat_after),
     rules: `${connection.rules.length} rules, as the page of the connection says`,
   };
 }
@@ -281,32 +282,23 @@ function AdvancedFields({ values }: { values: ConnectionValues }) {
   return (
     <>
       <div class="fields">
-        <TextField
+        <DurationField
           label="Wait for a decision"
           name="wait"
-          type="number"
-          min={0}
-          max={60}
           value={values.wait}
-          hint="Seconds until a call is answered that it waits."
+          hint="Then a call is answered that it waits. At most 1 minute."
         />
-        <TextField
+        <DurationField
           label="Wait for the service"
           name="timeout"
-          type="number"
-          min={1}
-          max={300}
           value={values.timeout}
-          hint="Seconds until the other service has to answer."
+          hint="Until then the other service has to answer. At most 5 minutes."
         />
-        <TextField
+        <DurationField
           label="Repeat after"
           name="repeat_after"
-          type="number"
-          min={60}
-          max={86_400}
           value={values.repeat_after}
-          hint="Seconds until the same call without a key counts as a new one."
+          hint="Then the same call without a key counts as a new one."
         />
       </div>
       <TextField

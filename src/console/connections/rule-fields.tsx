@@ -1,4 +1,5 @@
 import { MAX_RULES, RULE_METHODS } from '../../connections/rules/rule';
+import { DurationField } from '../parts/duration-field';
 import {
   CheckBox,
   FieldGroup,
@@ -157,12 +158,11 @@ function Asking({ rule, at }: Pick<RuleProps, 'rule' | 'at'>) {
               value={rule.seriesRequests}
               placeholder="20"
             />
-            <TextField
-              label="Within minutes"
-              name={`series_minutes-${at}`}
+            <DurationField
+              label="Within"
+              name={`series_time-${at}`}
               path={`${path}.series.expires_in`}
-              value={rule.seriesMinutes}
-              placeholder="60"
+              value={rule.seriesTime}
             />
             <TextField
               label="Limits that may be lower"

@@ -4,6 +4,12 @@ import type { ConnectionRule } from '../../connections/rules/rule';
 import type { FieldError } from '../../errors';
 import { isJsonObject, type Json } from '../../lib/json';
 import { type Form, readNumber } from '../frame/form';
+import {
+  type DurationValue,
+  readDuration,
+  secondsOf,
+  writeDuration,
+} from '../parts/duration-field';
 
 /** The texts of the fields of a rule, and what is checked. */
 export interface RuleValues {
@@ -16,9 +22,9 @@ export interface RuleValues {
   /** A limit in each line: `amount = {amount}`. */
   scope: string;
   title: string;
-  /** Both empty if the rule offers no series. */
+  /** Empty, as is the time, if the rule offers no series. */
   seriesRequests: string;
-  seriesMinutes: string;
+  seriesTime: DurationValue;
   /** Separated by commas. */
   seriesVaries: string;
   isWhole: boolean;
@@ -37,9 +43,9 @@ export interface ConnectionValues {
   agent_ids: string[];
   /** Separated by commas. */
   forward_headers: string;
-  wait: string;
-  timeout: string;
-  repeat_after: string;
+  wait: DurationValue;
+  timeout: DurationValue;
+  repeat_after: DurationValue;
   rules: RuleValues[];
 }
 
@@ -49,7 +55,9 @@ export const NEW_VALUES: ConnectionValues = {
   ...{ authType: 'header', header: 'Authorization', prefix: 'Bearer ' },
   agent_ids: [],
   forward_headers: DEFAULT_FORWARD_HEADERS.join(', '),
-  ...{ wait: '25', timeout: '60', repeat_after: '600' },
+  wait: writeDuration(25, 'second'),
+  timeout: writeDuration(60, 'second'),
+  repeat_after: writeDuration(600, 'second'),
   rules: [],
 };
 
@@ -66,9 +74,9 @@ export function valuesOf(connection: Connection): ConnectionValues {
     secret: '',
     agent_ids: connection.agent_ids,
     forward_headers: connection.forward_headers.join(', '),
-    wait: String(connection.wait),
-    timeout: String(connection.timeout),
-    repeat_after: String(connection.repeat_after),
+    wait: writeDuration(connection.wait, 'second'),
+    timeout: writeDuration(connection.timeout, 'second'),
+    repeat_after: writeDuration(connection.repeat_after, 'minute'),
     rules: connection.rules.map(ruleValuesOf),
   };
 }
@@ -84,7 +92,7 @@ export function ruleValuesOf(rule: ConnectionRule): RuleValues {
     scope: writeScope(rule.scope ?? {}),
     title: rule.title ?? '',
     seriesRequests: series ? String(series.requests) : '',
-    seriesMinutes: series ? String(series.expires_in / 60) : '',
+    seriesTime: writeDuration(series?.expires_in ?? null, 'minute'),
     seriesVaries: (series?.varies ?? []).join(', '),
     isWhole: rule.whole_input,
   };
@@ -106,9 +114,9 @@ export function readValues(form: Form): ConnectionValues {
     secret: form.text('secret'),
     agent_ids: form.list('agent_ids'),
     forward_headers: form.text('forward_headers'),
-    wait: form.text('wait'),
-    timeout: form.text('timeout'),
-    repeat_after: form.text('repeat_after'),
+    wait: readDuration(form, 'wait'),
+    timeout: readDuration(form, 'timeout'),
+    repeat_after: readDuration(form, 'repeat_after'),
     rules: form.list('rule').map((at) => readRule(form, at)),
   };
 }
@@ -125,7 +133,7 @@ function readRule(form: Form, at: string): RuleValues {
     scope: text('scope'),
     title: text('title').trim(),
     seriesRequests: text('series_requests').trim(),
-    seriesMinutes: text('series_minutes').trim(),
+    seriesTime: readDuration(form, `series_time-${at}`),
     seriesVaries: text('series_varies'),
     isWhole: form.has(`whole-${at}`),
   };
@@ -145,9 +153,9 @@ export function inputOf(values: ConnectionValues) {
     ...(secret !== '' && { secret }),
     agent_ids: values.agent_ids,
     forward_headers: splitList(values.forward_headers),
-    wait: readNumber(values.wait),
-    timeout: readNumber(values.timeout),
-    repeat_after: readNumber(values.repeat_after),
+    wait: secondsOf(values.wait),
+    timeout: secondsOf(values.timeout),
+    repeat_after: secondsOf(values.repeat_after),
     rules: values.rules.map((rule, at) => ruleInputOf(rule, at, faults)),
   };
   return { input, faults };
@@ -157,8 +165,7 @@ function ruleInputOf(rule: RuleValues, at: number, faults: FieldError[]) {
   const paths = splitLines(rule.paths);
   const { scope, fault } = readScope(rule.scope);
   if (fault !== null) faults.push({ path: `body.rules.${at}.scope`, message: fault });
-  const hasSeries = rule.seriesRequests !== '' || rule.seriesMinutes !== '';
-  const minutes = readNumber(rule.seriesMinutes);
+  const hasSeries = rule.seriesRequests !== '' || rule.seriesTime.amount !== '';
   return {
     ...(rule.methods.length > 0 && { methods: rule.methods }),
     ...(paths.length > 0 && { paths }),
@@ -170,7 +177,7 @@ function ruleInputOf(rule: RuleValues, at: number, faults: FieldError[]) {
     ...(hasSeries && {
       series: {
         requests: readNumber(rule.seriesRequests),
-        expires_in: typeof minutes === 'number' ? minutes * 60 : minutes,
+        expires_in: secondsOf(rule.seriesTime),
         varies: splitList(rule.seriesVaries),
       },
     }),

@@ -83,7 +83,7 @@ export function Form({
   );
 }
 
-interface LabelledProps {
+export interface LabelledProps {
   label: Child;
   /** The name of the field. Its id is `field-<name>`, so a form has each name only once. */
   name: string;
@@ -93,6 +93,8 @@ interface LabelledProps {
 }
 
 interface FieldProps extends LabelledProps {
+  /** What is wrong with it; by default as the API says. */
+  fault?: string | undefined;
   children: (attributes: {
     id: string;
     name: string;
@@ -102,8 +104,14 @@ interface FieldProps extends LabelledProps {
 }
 
 /** A field with its label, a hint, and what is wrong with it. */
-function Field({ label, name, hint, path = name, children }: FieldProps) {
-  const fault = useFault(path);
+export function Field({
+  label,
+  name,
+  hint,
+  path = name,
+  fault = useFault(path),
+  children,
+}: FieldProps) {
   const id = `field-${name}`;
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   return (

@@ -1,8 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Policy } from '../../policies/policy';
 import { usePage } from '../frame/page-context';
-import { Section } from '../parts/blocks';
-import { FieldFault, SelectField, TextField, useRefusal } from '../parts/form';
+import { FieldFault, SelectField, TextField, useFault, useRefusal } from '../parts/form';
 import { Badge, Code, joinElements, Time } from '../parts/inline';
 import { onOrOff, pluralOf } from '../parts/words';
 import type { PolicyValues, ShownPolicy } from './values';
@@ -19,8 +18,17 @@ const PERIODS = [
 
 /** The fields of how much a policy approves, and until when. */
 export function BudgetFields({ values }: { values: PolicyValues }) {
+  const isUsed = [
+    values.budget_per,
+    values.budget_requests,
+    values.budget_key,
+    values.budget_max,
+    values.expires_at,
+  ].some((text) => text !== '');
+  const faults = ['budget', 'expires_at'].map(useFault);
   return (
-    <Section name="budget" title="How much it approves" class="card only-approve">
+    <details class="card only-approve" open={isUsed || faults.some(Boolean)}>
+      <summary>How much it approves: budget, end</summary>
       <p class="hint">
         For all agents together. Beyond it the policy does not apply: the next one does, or people
         decide. Hours, days and months are those of UTC.{' '}
@@ -68,7 +76,7 @@ export function BudgetFields({ values }: { values: PolicyValues }) {
           hint="Empty: never."
         />
       </div>
-    </Section>
+    </details>
   );
 }
 

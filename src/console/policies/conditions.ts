@@ -63,8 +63,8 @@ function isPlain(value: unknown): boolean {
 }
 
 /**
- * Returns the conditions that the rows and the other conditions make together, and the faults of
- * rows. Skips empty rows. Does not check values: the schema of the API does.
+ * Returns the conditions that the rows without faults and the other conditions make together, and
+ * the faults of rows. Skips empty rows. Does not check values: the schema of the API does.
  */
 export function readConditions(
   rows: ConditionRow[],
@@ -79,9 +79,12 @@ export function readConditions(
     if (key === '' && text === '') return;
     const condition = conditions.get(key) ?? {};
     const fault = faultOf(key, row.operator, text, kept.has(key), condition);
-    if (fault !== null) faults.push({ path: `body.condition-${index}`, message: fault });
-    else if (row.operator !== 'any') condition[row.operator] = readValue(row.operator, text);
-    if (key !== '') conditions.set(key, condition);
+    if (fault !== null) {
+      faults.push({ path: `body.condition-${index}`, message: fault });
+      return;
+    }
+    if (row.operator !== 'any') condition[row.operator] = readValue(row.operator, text);
+    conditions.set(key, condition);
   });
   return { conditions: Object.fromEntries([...kept, ...conditions]), faults };
 }

@@ -2,15 +2,14 @@ import type { Child } from 'hono/jsx';
 import { listMembers } from '../../accounts/members/list';
 import { MAX_MEMBERS } from '../../accounts/members/member';
 import type { UserContext } from '../../http/context';
-import { formatTimeOrNull } from '../../lib/time';
 import { replayRequests } from '../../policies/replay';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { LinkButton, Section } from '../parts/blocks';
 import { Form as PostForm, SelectField } from '../parts/form';
-import { mayDecide, PolicyFields } from './fields';
+import { type Decider, mayDecide, PolicyFields } from './fields';
+import { LiveSentence } from './live-sentence';
 import { ReplayResult } from './replay';
-import { PolicySentence } from './sentence';
 import type { PolicyDraft, PolicyValues } from './values';
 
 /** How many days back a replay may look. */
@@ -33,11 +32,6 @@ export interface Edited {
   hasNewRow?: boolean;
 }
 
-/** A draft as the API would show it. */
-function shownDraft(draft: PolicyDraft) {
-  return { ...draft, expires_at: formatTimeOrNull(draft.expires_at) };
-}
-
 /** The things of the account that the editor shows. */
 export type EditorContents = Awaited<ReturnType<typeof loadEditor>>;
 
@@ -49,11 +43,12 @@ export async function loadEditor(
   const mayList = context.principal.scopes.includes('account:read');
   const [names, members, replay] = await Promise.all([
     loadNames(context, ['people', 'agents']),
-    mayList ? listMembers(context, { status: 'active', limit: MAX_MEMBERS }) : null,
+    mayList ? listMembers(context, { limit: MAX_MEMBERS }) : null,
     draft ? replayRequests(context, { policy: draft, days }) : null,
   ]);
-  /** The ids of the members who may decide. */
-  const deciders = (members?.data ?? []).filter(({ role }) => mayDecide(role)).map(({ id }) => id);
+  const deciders = (members?.data ?? [])
+    .filter(({ role, status }) => mayDecide(role) && status !== 'suspended')
+    .map(({ id, status }): Decider => ({ id, isInvited: status === 'invited' }));
   return { names, deciders, replay };
 }
 
@@ -69,7 +64,7 @@ interface EditorProps {
 
 /** The form of a policy, with a trial on past requests before it is saved. */
 export function Editor({ edited, contents, action, isNew, children }: EditorProps) {
-  const { values, refusal, draft, days = DEFAULT_DAYS, hasNewRow = false } = edited;
+  const { values, refusal, days = DEFAULT_DAYS, hasNewRow = false } = edited;
   const { deciders, replay } = contents;
   return (
     <PostForm action={action} refusal={refusal} class="policy" creates={isNew}>
@@ -78,6 +73,7 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         Nothing
       </button>
       <div class="about">
+        <LiveSentence values={values} />
         <PolicyFields
           values={values}
           action={action}
@@ -87,7 +83,6 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         />
       </div>
       <Section name="trial" title="Before you save" class="card trial" id="trial">
-        {draft && <PolicySentence policy={shownDraft(draft)} />}
         {children}
         {replay ? (
           <ReplayResult replay={replay} days={days} />

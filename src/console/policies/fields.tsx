@@ -2,6 +2,7 @@ import { type MemberRole, rolesWith } from '../../identity/roles';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
+import { DurationField } from '../parts/duration-field';
 import {
   CheckBox,
   FieldFault,
@@ -34,8 +35,14 @@ interface PolicyFieldsProps {
   isNew: boolean;
   /** Whether the form gets one more row for a condition. */
   hasNewRow: boolean;
-  /** The ids of the members who may decide. */
-  deciders: string[];
+  deciders: Decider[];
+}
+
+/** A member who may decide. */
+export interface Decider {
+  id: string;
+  /** Whether the member has not joined yet, and so decides nothing until then. */
+  isInvited: boolean;
 }
 
 /** The fields of a policy. */
@@ -57,31 +64,6 @@ export function PolicyFields(props: PolicyFieldsProps) {
             ))}
           </div>
         </FieldGroup>
-      </Section>
-      <RequestFields {...props} />
-      <ReviewFields {...props} />
-      <BudgetFields values={values} />
-      <Section name="more" title="How it is weighed, and what it grants">
-        <div class="fields">
-          <TextField
-            label="Priority"
-            name="priority"
-            type="number"
-            value={values.priority}
-            hint="The highest decides, but any denial wins. At equal priority, a review comes before an approval, then the oldest policy."
-          />
-          <CapField label="Token lifetime in seconds" name="token_ttl" value={values.token_ttl} />
-          <CapField label="Uses of a token" name="max_uses" value={values.max_uses} />
-        </div>
-        <div class="unless-review">
-          <TextField
-            label="Reason"
-            name="reason"
-            value={values.reason}
-            maxlength={1000}
-            hint="The agent and the log get it with the decision. Reviewers give their own."
-          />
-        </div>
         {isNew && (
           <CheckBox
             label="Switch it on when it is saved"
@@ -90,22 +72,68 @@ export function PolicyFields(props: PolicyFieldsProps) {
           />
         )}
       </Section>
+      <RequestFields {...props} />
+      <ReviewFields {...props} />
+      <BudgetFields values={values} />
+      <MoreFields values={values} />
     </>
   );
 }
 
-/** A field for the most that an approval may grant. */
-function CapField({ label, name, value }: { label: string; name: string; value: string }) {
-  const hint = [
-    'At most. Empty: as requested. ',
-    <span class="if-plain">Not used by denials.</span>,
-  ];
+/** The fields that few policies need. */
+function MoreFields({ values }: { values: PolicyValues }) {
+  const { priority, token_ttl: lifetime, max_uses: uses, reason } = values;
+  const isUsed = priority !== '0' || lifetime.amount + uses + reason !== '';
+  const faults = ['priority', 'token_ttl', 'max_uses', 'reason'].map(useFault);
   return (
-    <div class="unless-deny">
-      <TextField label={label} name={name} value={value} hint={hint} type="number" />
-    </div>
+    <details class="card" open={isUsed || faults.some(Boolean)}>
+      <summary>More: priority, limits of the token, reason</summary>
+      <div class="folded">
+        <div class="fields">
+          <TextField
+            label="Priority"
+            name="priority"
+            type="number"
+            value={priority}
+            hint="The highest decides, but any denial wins. At equal priority, a review comes before an approval, then the oldest policy."
+          />
+          <div class="unless-deny">
+            <DurationField
+              label="Token lifetime"
+              name="token_ttl"
+              value={lifetime}
+              hint={CAP_HINT}
+            />
+          </div>
+          <div class="unless-deny">
+            <TextField
+              label="Uses of a token"
+              name="max_uses"
+              type="number"
+              value={uses}
+              hint={CAP_HINT}
+            />
+          </div>
+        </div>
+        <div class="unless-review">
+          <TextField
+            label="Reason"
+            name="reason"
+            value={reason}
+            maxlength={1000}
+            hint="The agent and the log get it with the decision. Reviewers give their own."
+          />
+        </div>
+      </div>
+    </details>
   );
 }
+
+/** Of a field for the most that an approval may grant. */
+const CAP_HINT = [
+  'At most. Empty: as requested. ',
+  <span class="if-plain">Not used by denials.</span>,
+];
 
 /** Which requests the policy is about. */
 function RequestFields({ values, action, hasNewRow }: PolicyFieldsProps) {
@@ -170,8 +198,8 @@ function PatternsField({
 
 /** Who reviews, and how. */
 function ReviewFields({ values, deciders }: PolicyFieldsProps) {
-  const isEscalationOpen =
-    values.escalation_after !== '' || useFault('review.escalation') !== undefined;
+  const escalationFault = useFault('review.escalation');
+  const isEscalationOpen = values.escalation_after.amount !== '' || escalationFault !== undefined;
   return (
     <Section name="review" title="Who decides" class="card only-review">
       <p class="hint if-plain">Used only if the effect is to ask people.</p>
@@ -206,12 +234,11 @@ function ReviewFields({ values, deciders }: PolicyFieldsProps) {
       <details open={isEscalationOpen}>
         <summary>If nobody decides in time</summary>
         <div class="limits">
-          <TextField
-            label="After so many seconds"
+          <DurationField
+            label="After"
             name="escalation_after"
-            type="number"
             value={values.escalation_after}
-            hint="1800 is half an hour. Empty: never."
+            hint="Empty: never."
             path="review.escalation"
           />
           <PeopleFields
@@ -239,8 +266,7 @@ interface PeopleFieldsProps {
   /** The fields are called this, and `_roles` or `_members`. */
   name: string;
   values: PeopleValues;
-  /** The ids of the members who may decide. */
-  deciders: string[];
+  deciders: Decider[];
   hint: string;
 }
 
@@ -265,9 +291,17 @@ export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFie
             checked={roles.includes(role)}
           />
         ))}
-        {union(deciders, members).map((id) => (
+        {union(
+          deciders.map(({ id }) => id),
+          members,
+        ).map((id) => (
           <CheckBox
-            label={<Named id={id} isShort />}
+            label={[
+              <Named id={id} isShort />,
+              deciders.some((each) => each.id === id && each.isInvited) && (
+                <small>invited: counts once they have joined</small>
+              ),
+            ]}
             name={`${name}_members`}
             value={id}
             checked={members.includes(id)}

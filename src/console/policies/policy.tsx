@@ -15,6 +15,7 @@ import {
 } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Facts, PlainList } from '../parts/blocks';
+import { durationText } from '../parts/duration-field';
 import { Action } from '../parts/form';
 import { Badge, Code, Creator, JsonText, Time, Written } from '../parts/inline';
 import { onOrOff, switchLabel } from '../parts/words';
@@ -90,7 +91,7 @@ function inWords({ name, effect, actions, resources, priority, reason, ...policy
     reason: reason ?? '',
     actions: actions.join(', '),
     resources: resources.join(', '),
-    token_ttl: String(policy.token_ttl ?? ''),
+    token_ttl: policy.token_ttl === null ? '' : durationText(policy.token_ttl),
     max_uses: String(policy.max_uses ?? ''),
     agent_ids: AT_TOP,
     conditions: AT_TOP,
@@ -142,6 +143,8 @@ async function sendPolicy(
   const mayWrite = context.principal.scopes.includes('policies:write');
   const policy = shownPolicy(c);
   const { shown = policy.updated_at } = edited;
+  // As long as nobody changed it, the form says what is saved.
+  const isFormSent = edited.shown !== undefined;
   const path = `/console/policies/${policy.id}`;
   return sendPage(c, {
     title: policy.name,
@@ -167,7 +170,8 @@ async function sendPolicy(
           )}
         </div>
         <RefusedApproval query={(name) => c.req.query(name)} />
-        <PolicySentence policy={policy} />
+        {isFormSent && <p class="soft">As it is saved:</p>}
+        {(isFormSent || !mayWrite) && <PolicySentence policy={policy} />}
         <BudgetUsage policy={policy} />
         {mayWrite && (
           <>

@@ -14,31 +14,32 @@ const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers abo
 /** How many members of a list the sentence has. */
 const MAX_LISTED = 3;
 
-/** A policy as a sentence: which requests it matches, and what it does with them. */
-export function PolicySentence({
-  policy,
-}: {
+interface PolicySentenceProps {
   policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
-}) {
+  /** Whether it has a further condition that is not complete. */
+  isOpen?: boolean;
+}
+
+/**
+ * A policy as a sentence: which requests it matches, and what it does with them. What a form does
+ * not name yet is `…`.
+ */
+export function PolicySentence({ policy, isOpen = false }: PolicySentenceProps) {
   const { effect, actions, resources, agent_ids: agents, review } = policy;
-  const conditions = Object.entries(policy.conditions);
+  const conditions: Child[] = Object.entries(policy.conditions).map(([key, condition]) => [
+    <Code text={key} />,
+    ' ',
+    <Written text={conditionText(condition)} />,
+  ]);
+  if (isOpen) conditions.push('…');
   return (
     <p class="written">
       {VERBS[effect]} <Patterns patterns={actions} every="every action" /> on{' '}
       <Patterns patterns={resources} every="every resource" /> by {agents === null && 'every agent'}
-      {agents && list(agents.map((id) => <Named id={id} />))}
+      {agents && (agents.length > 0 ? list(agents.map((id) => <Named id={id} />)) : '…')}
       {effect === 'approve' && conditions.length === 0 && ', whatever the limits are'}
       {conditions.length > 0 && ', if '}
-      {list(
-        conditions.map(([key, condition]) => [
-          <Code text={key} />,
-          ' ',
-          <Written text={conditionText(condition)} />,
-        ]),
-        'and',
-        conditions.length,
-      )}
-      .{review && <ReviewSentence review={review} />}
+      {list(conditions, 'and', conditions.length)}.{review && <ReviewSentence review={review} />}
       {effect !== 'deny' && <CapSentence policy={policy} />}
       <BudgetSentence policy={policy} />
     </p>
@@ -47,6 +48,7 @@ export function PolicySentence({
 
 /** The actions or resources that match patterns. */
 function Patterns({ patterns, every }: { patterns: string[]; every: string }) {
+  if (patterns.length === 0) return <>…</>;
   if (patterns.includes('*')) return <>{every}</>;
   return <>{list(patterns.map((text) => <Code text={text} />))}</>;
 }

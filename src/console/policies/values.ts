@@ -1,8 +1,15 @@
 import type * as z from 'zod';
+import type { FieldError } from '../../errors';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import { PolicyCreation } from '../../policies/create';
 import type { Policy } from '../../policies/policy';
 import { type Form, nullIfEmpty, readNumber, validate } from '../frame/form';
+import {
+  type DurationValue,
+  readDuration,
+  secondsOf,
+  writeDuration,
+} from '../parts/duration-field';
 import { type ConditionRow, conditionRows, parseJson, readConditions } from './conditions';
 import { readPatterns, writePatterns } from './patterns';
 
@@ -50,7 +57,7 @@ export function valuesOf(policy: ShownPolicy): PolicyValues {
     agentIds: policy.agent_ids ?? [],
     others: others.map((condition) => ({ condition, isKept: true })),
     priority: String(priority),
-    token_ttl: textOf(policy.token_ttl),
+    token_ttl: writeDuration(policy.token_ttl, 'minute'),
     max_uses: textOf(policy.max_uses),
     reason: policy.reason ?? '',
     isActive: policy.is_active,
@@ -58,7 +65,7 @@ export function valuesOf(policy: ShownPolicy): PolicyValues {
     reviewers: peopleOf(review),
     allowSelf: review?.allow_self ?? false,
     passkey: review?.passkey ?? false,
-    escalation_after: textOf(review?.escalation?.after),
+    escalation_after: writeDuration(review?.escalation?.after ?? null, 'minute'),
     escalation: peopleOf(review?.escalation),
     budget_per: budget?.per ?? '',
     budget_requests: textOf(budget?.requests),
@@ -104,7 +111,7 @@ export function readValues(form: Form) {
       return { condition, isKept: kept.includes(String(index)) };
     }),
     priority: form.text('priority'),
-    token_ttl: form.text('token_ttl'),
+    token_ttl: readDuration(form, 'token_ttl'),
     max_uses: form.text('max_uses'),
     reason: form.text('reason'),
     isActive: form.has('is_active'),
@@ -112,7 +119,7 @@ export function readValues(form: Form) {
     reviewers: people('review'),
     allowSelf: form.has('allow_self'),
     passkey: form.has('passkey'),
-    escalation_after: form.text('escalation_after'),
+    escalation_after: readDuration(form, 'escalation_after'),
     escalation: people('escalation'),
     budget_per: form.text('budget_per'),
     budget_requests: form.text('budget_requests'),
@@ -126,12 +133,23 @@ export function readValues(form: Form) {
 export type PolicyDraft = z.output<ReturnType<typeof PolicyCreation>>;
 
 /**
- * Makes the policy that a form describes, in the words of the API. What the chosen effect does not
- * use is left out.
+ * Makes the policy that a form describes, in the words of the API.
  * @throws Problem `invalid_request` with the invalid fields, named as in the API; the rows of
  *   conditions by their index
  */
 export function draftOf(values: PolicyValues): PolicyDraft {
+  const { policy, faults } = policyInput(values);
+  return validate(PolicyCreation(), policy, faults);
+}
+
+/**
+ * What a form says, in the words of the API and not checked, and the faults of rows. What the chosen
+ * effect does not use is left out.
+ */
+export function policyInput(values: PolicyValues): {
+  policy: Record<string, unknown>;
+  faults: FieldError[];
+} {
   const { name, effect, reason, isActive } = values;
   const others = values.others.filter(({ isKept }) => isKept).map(({ condition }) => condition);
   const { conditions, faults } = readConditions(values.rows, others);
@@ -141,7 +159,7 @@ export function draftOf(values: PolicyValues): PolicyDraft {
     conditions,
     is_active: isActive,
     ...(effect !== 'deny' && {
-      token_ttl: numberOrNull(values.token_ttl),
+      token_ttl: secondsOrNull(values.token_ttl),
       max_uses: numberOrNull(values.max_uses),
     }),
     actions: readPatterns(values.actions),
@@ -155,7 +173,7 @@ export function draftOf(values: PolicyValues): PolicyDraft {
       expires_at: timeOrNull(values.expires_at),
     }),
   };
-  return validate(PolicyCreation(), policy, faults);
+  return { policy, faults };
 }
 
 /** Null if every field is empty: a limit without a period is a mistake. */
@@ -192,18 +210,23 @@ function reviewOf({
   escalation,
 }: PolicyValues) {
   const people = peopleInput(escalation);
-  const escalates = after.trim() !== '' || people.members !== null || people.roles !== null;
+  const escalates = after.amount.trim() !== '' || people.members !== null || people.roles !== null;
   return {
     approvals: readNumber(approvals),
     ...peopleInput(reviewers),
     allow_self: allowSelf,
     passkey,
-    escalation: escalates ? { after: readNumber(after), ...people } : null,
+    escalation: escalates ? { after: secondsOf(after), ...people } : null,
   };
 }
 
 function peopleInput({ members, roles }: PeopleValues) {
   return { members: nullIfEmpty(members), roles: nullIfEmpty(roles) };
+}
+
+/** A field for a length of time that may stay empty. */
+function secondsOrNull(time: DurationValue): number | string | null {
+  return time.amount.trim() === '' ? null : secondsOf(time);
 }
 
 /** A field that may stay empty. */
