@@ -58,6 +58,7 @@ import { changeMember, changeStatus, remove } from './members/change';
 import { invite, inviteAgain, showInvite } from './members/invitation';
 import { showMember } from './members/member';
 import { showMembers } from './members/members';
+import { preloadReviewer } from './members/reviewing';
 import { pairRoutes } from './pair/pair';
 import { showCard, showTypedCard } from './permission/card';
 import {
@@ -256,17 +257,21 @@ export const pages = new Hono<AppEnv>()
   .get('/console/members', consoleAccess('account:read'), showMembers)
   .get('/console/members/new', consoleAccess(WRITE_MEMBERS), showInvite)
   .post('/console/members', consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
-  .get('/console/members/:id', consoleAccess('account:read', preloadMember), showMember)
-  .post('/console/members/:id', consoleAccess(WRITE_MEMBERS, preloadMember, RECENT), changeMember)
+  .get('/console/members/:id', consoleAccess('account:read', preloadReviewer), showMember)
+  .post('/console/members/:id', consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT), changeMember)
   .post(
     '/console/members/:id/status',
-    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
+    consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT),
     changeStatus,
   )
-  .post('/console/members/:id/remove', consoleAccess(WRITE_MEMBERS, preloadMember, RECENT), remove)
+  .post(
+    '/console/members/:id/remove',
+    consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT),
+    remove,
+  )
   .post(
     '/console/members/:id/invitation',
-    consoleAccess(WRITE_MEMBERS, preloadMember, RECENT),
+    consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT),
     inviteAgain,
   )
   .get('/console/activity', consoleAccess('audit:read'), showActivity)

@@ -138,6 +138,13 @@ interface Transition<C extends Batch, Q extends readonly Query[]> {
   answer: Answer | null;
 }
 
+/** What belongs into the transaction of another change. */
+export interface FurtherChange {
+  records: readonly ActivityRecord[];
+  guards: readonly Guard[];
+  changes: (write: RecordWriter) => readonly Statement[];
+}
+
 /** A change of an account's records and its activity record. */
 interface RecordChange<C extends Batch> {
   record: ActivityRecord;

@@ -32,7 +32,7 @@ export function policyGuards(account: number, { agentIds, namedBy, rule }: Check
 }
 
 /** Removed members are none. Suspended ones cannot be named: they may never come back. */
-function ownMembersGuard(
+export function ownMembersGuard(
   account: number,
   field: 'review' | 'review.escalation',
   ids: readonly Id<'member'>[],

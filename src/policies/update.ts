@@ -98,7 +98,7 @@ export async function updatePolicy(
 }
 
 /** The guard of a change that was checked against the stored effect, rule, budget and expiry. */
-function asReadGuard(policy: PolicyRow): Guard {
+export function asReadGuard(policy: PolicyRow): Guard {
   const { account, id, effect, review, budget, expiresAt } = policy;
   const isAsRead = and(
     isPolicyWithId(account, id),

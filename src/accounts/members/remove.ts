@@ -8,7 +8,7 @@ import type { AccountRef, UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { endCredentials } from '../../identity/end-credentials';
-import type { RecordWriter } from '../../ledger/ledger';
+import type { FurtherChange, RecordWriter } from '../../ledger/ledger';
 import { checkSeries } from '../../ledger/series-checks';
 import { type Id, idBytes } from '../../lib/typeid';
 import { endDevices } from '../../outbox/end-devices';
@@ -27,13 +27,14 @@ import {
 /**
  * Removes a member for good. In the same transaction deletes the member's tokens, sessions and devices,
  * and ends the open invitations that the member made. Does nothing if the member is already removed.
+ * @param further what else the same transaction changes
  * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the
  *   account would be left without an active owner; `conflict` for a member that was changed at the
  *   same time
  */
 export async function removeMember(
   context: UserContext,
-  { member }: { member: MemberRow },
+  { member, further }: { member: MemberRow; further?: FurtherChange | null },
 ): Promise<void> {
   const { principal, ledger, runtime } = context;
   const account = principal.account.number;
@@ -47,16 +48,20 @@ export async function removeMember(
   );
   await ledger.change({
     record: userActivity(context, 'member.removed', member.id),
+    furtherRecords: further?.records ?? [],
     guards: [
       memberWasAsRead(found),
       ...(isActiveOwner ? [otherOwnerGuard(account, member.id)] : []),
+      ...(further?.guards ?? []),
     ],
-    changes: (write) =>
-      removeMemberStatements(write, principal.account, {
+    changes: (write) => [
+      ...removeMemberStatements(write, principal.account, {
         id: member.id,
         found,
         now: runtime.now(),
       }),
+      ...(further?.changes(write) ?? []),
+    ],
     answer: null,
   });
 }

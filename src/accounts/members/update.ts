@@ -10,6 +10,7 @@ import { choice } from '../../http/fields';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { endCredentials } from '../../identity/end-credentials';
+import type { FurtherChange } from '../../ledger/ledger';
 import { checkSeries } from '../../ledger/series-checks';
 import { lazy } from '../../lib/lazy';
 import { endDevices } from '../../outbox/end-devices';
@@ -45,6 +46,7 @@ export const MemberUpdate = lazy(() =>
  * Changes the given fields of a member. Suspending a member deletes the member's tokens, sessions
  * and devices in the same transaction, and ends the open invitations that the member made; a new role
  * ends those that it could not make.
+ * @param further what else the same transaction changes
  * @throws Problem `insufficient_role` if the member is an owner and the caller is not, or for a
  *   role that the caller cannot give; `last_owner` if the account would be left without an active
  *   owner; `conflict` for a removed member, for the status of an invited one, and for a member that
@@ -52,7 +54,13 @@ export const MemberUpdate = lazy(() =>
  */
 export async function updateMember(
   context: UserContext,
-  { member, ...fields }: { member: MemberRow } & z.output<ReturnType<typeof MemberUpdate>>,
+  {
+    member,
+    further,
+    ...fields
+  }: { member: MemberRow; further?: FurtherChange | null } & z.output<
+    ReturnType<typeof MemberUpdate>
+  >,
 ): Promise<Member> {
   const { principal, ledger, runtime } = context;
   const account = principal.account.number;
@@ -86,9 +94,11 @@ export async function updateMember(
   );
   const [[row]] = await ledger.change({
     record: userActivity(context, 'member.updated', member.id, { changes: Object.keys(fields) }),
+    furtherRecords: further?.records ?? [],
     guards: [
       memberWasAsRead(found),
       ...(isActiveOwner && !keepsOwner ? [otherOwnerGuard(account, member.id)] : []),
+      ...(further?.guards ?? []),
     ],
     changes: (write) => [
       write.update(members).set(columns).where(found).returning(),
@@ -104,6 +114,7 @@ export async function updateMember(
           ]
         : []),
       ...(staysInRole ? [] : [checkSeries(write, account, now)]),
+      ...(further?.changes(write) ?? []),
     ],
     answer: null,
   });

@@ -1,4 +1,4 @@
-import { type MemberRow, type preloadMember, requireMember } from '../../accounts/members/member';
+import { type MemberRow, requireMember } from '../../accounts/members/member';
 import { removeMember } from '../../accounts/members/remove';
 import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
@@ -11,12 +11,13 @@ import {
   requireUnchangedToActivate,
   validate,
 } from '../frame/form';
-import type { PreloadedContext } from '../session/access';
+import { type PreloadedContext, requireScopes } from '../session/access';
 import { redirectAndTell } from '../session/told';
 import { sendMember } from './member';
 import type { RefusedMemberForm } from './member-forms';
+import { type preloadReviewer, replacementOf } from './reviewing';
 
-type MemberContext = PreloadedContext<typeof preloadMember>;
+type MemberContext = PreloadedContext<typeof preloadReviewer>;
 
 /**
  * Changes the name and the role of a member. Fields with the stored value do not count as changed.
@@ -43,7 +44,8 @@ export async function changeStatus(c: MemberContext): Promise<Response> {
     const { status } = validate(MemberUpdate(), { status: form.text('status') });
     if (status === 'active')
       requireUnchangedToActivate('member', form, formatTime(member.updatedAt));
-    await updateMember(c.var.signedIn.context, { member, status });
+    const further = status === 'suspended' ? replacement(c, form, 'status') : null;
+    await updateMember(c.var.signedIn.context, { member, status, further });
   });
 }
 
@@ -59,8 +61,22 @@ export async function remove(c: MemberContext): Promise<Response> {
         { path: 'body.confirm', message: 'is neither the name nor the e-mail of this member' },
       ]);
     }
-    await removeMember(c.var.signedIn.context, { member });
+    const further = replacement(c, form, 'removal');
+    await removeMember(c.var.signedIn.context, { member, further });
   });
+}
+
+/**
+ * The change of the policies that name the member in the path, if the form says who reviews
+ * instead.
+ * @throws Problem `insufficient_scope` for a caller who may not change policies
+ */
+function replacement(c: MemberContext, form: Form, of: 'status' | 'removal') {
+  const { context } = c.var.signedIn;
+  const { member, named = [] } = c.var.loaded;
+  const further = replacementOf(context, form, { member: requireMember(member), named, of });
+  if (further) requireScopes(context.principal, 'policies:write');
+  return further;
 }
 
 function fold(text: string): string {

@@ -1,11 +1,6 @@
 import type { Invitation } from '../../accounts/members/invitation';
 import { inviteMember, MemberInvitation } from '../../accounts/members/invite';
-import {
-  grantableRoles,
-  type Member,
-  type preloadMember,
-  requireMember,
-} from '../../accounts/members/member';
+import { grantableRoles, type Member, requireMember } from '../../accounts/members/member';
 import { renewInvitation } from '../../accounts/members/renew-invitation';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { type PageRequest, sendPage } from '../frame/page';
@@ -15,10 +10,11 @@ import { Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { sendMember } from './member';
+import type { preloadReviewer } from './reviewing';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
-type MemberContext = PreloadedContext<typeof preloadMember>;
+type MemberContext = PreloadedContext<typeof preloadReviewer>;
 
 /** Shows the form that invites a person. */
 export async function showInvite(c: ConsoleContext): Promise<Response> {

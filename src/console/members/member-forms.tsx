@@ -9,6 +9,7 @@ import { Facts, PlainList, Section } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
 import { Code, Named, Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
+import { type Reviewing, ReviewingFields } from './reviewing';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
@@ -19,7 +20,10 @@ export type RefusedMemberForm = RefusedForm<'change' | 'status' | 'removal' | 'i
  * The forms that the page of a member shows to a caller. People can neither suspend nor remove
  * themselves there, so that nobody does it by mistake.
  */
-export function shownForms(member: Member, principal: UserPrincipal): RefusedMemberForm['form'][] {
+export function shownForms(
+  member: Pick<Member, 'id' | 'role' | 'status'>,
+  principal: UserPrincipal,
+): RefusedMemberForm['form'][] {
   const { id, role, status } = member;
   const mayChange = principal.scopes.includes('account:write') && hasRankOver(principal, role);
   if (!mayChange || status === 'removed') return [];
@@ -27,9 +31,16 @@ export function shownForms(member: Member, principal: UserPrincipal): RefusedMem
   return ['change', status === 'invited' ? 'invitation' : 'status', 'removal'];
 }
 
+/** Whether the page of a member lets a caller suspend or remove the member. */
+export function mayGo(...[member, principal]: Parameters<typeof shownForms>): boolean {
+  return shownForms(member, principal).includes('removal');
+}
+
 interface MemberFormsProps {
   member: MemberDetails;
   principal: UserPrincipal;
+  /** What the member does as a reviewer; null if that is not known. */
+  reviewing: Reviewing | null;
   /** Which forms are shown. */
   shown: RefusedMemberForm['form'][];
   refused: RefusedMemberForm | undefined;
@@ -43,6 +54,7 @@ interface MemberFormsProps {
 export function MemberForms({
   member,
   principal,
+  reviewing,
   shown,
   refused,
   invitationExpiresAt,
@@ -52,7 +64,7 @@ export function MemberForms({
   const path = `/console/members/${id}`;
   const isSuspended = member.status === 'suspended';
   const statusForm = shown.includes('status') && (
-    <StatusForm member={member} refusal={refusalAt(refused, 'status')} />
+    <StatusForm member={member} reviewing={reviewing} refusal={refusalAt(refused, 'status')} />
   );
   return (
     <>
@@ -82,7 +94,11 @@ export function MemberForms({
       </Section>
       {!isSuspended && statusForm}
       {shown.includes('removal') && (
-        <RemovalForm member={member} refusal={refusalAt(refused, 'removal')} />
+        <RemovalForm
+          member={member}
+          reviewing={reviewing}
+          refusal={refusalAt(refused, 'removal')}
+        />
       )}
       {id === principal.member?.id && (
         <p class="soft">Another owner or admin can suspend or remove you.</p>
@@ -111,6 +127,7 @@ function InvitationState({ expiresAt, isEnded }: { expiresAt: number | null; isE
 
 interface MemberFormProps {
   member: Member;
+  reviewing: Reviewing | null;
   refusal: Refusal | undefined;
 }
 
@@ -130,7 +147,7 @@ const ACTIVATION = {
   button: { label: 'Activate' },
 } as const;
 
-function StatusForm({ member, refusal }: MemberFormProps) {
+function StatusForm({ member, reviewing, refusal }: MemberFormProps) {
   const { title, about, next, button } = member.status === 'suspended' ? ACTIVATION : SUSPENSION;
   return (
     <Section name="status" title={title}>
@@ -138,6 +155,9 @@ function StatusForm({ member, refusal }: MemberFormProps) {
       <Form action={`/console/members/${member.id}/status`} refusal={refusal}>
         <ShownState updatedAt={member.updated_at} />
         <input type="hidden" name="status" value={next} />
+        {reviewing && next === 'suspended' && (
+          <ReviewingFields reviewing={reviewing} form="status" />
+        )}
         <Submit {...button} />
       </Form>
     </Section>
@@ -188,7 +208,7 @@ interface RemovalFormProps extends MemberFormProps {
   member: MemberDetails;
 }
 
-function RemovalForm({ member, refusal }: RemovalFormProps) {
+function RemovalForm({ member, reviewing, refusal }: RemovalFormProps) {
   return (
     <section class="card">
       <details open={refusal !== undefined}>
@@ -202,6 +222,7 @@ function RemovalForm({ member, refusal }: RemovalFormProps) {
           </p>
           <Left leaves={member.leaves} />
           <Form action={`/console/members/${member.id}/remove`} refusal={refusal}>
+            {reviewing && <ReviewingFields reviewing={reviewing} form="removal" />}
             <TextField
               label="To confirm, type their name or e-mail"
               name="confirm"

@@ -1,5 +1,5 @@
 import { getMember, type MemberDetails } from '../../accounts/members/get';
-import { type preloadMember, requireMember } from '../../accounts/members/member';
+import { requireMember } from '../../accounts/members/member';
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
 import { listActivity } from '../../audit/list-activity';
@@ -13,11 +13,12 @@ import { Alert } from '../parts/form';
 import { Badge, Code, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
 import { onOrOff } from '../parts/words';
 import type { ConsoleContext } from '../session/access';
-import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms';
+import { MemberForms, mayGo, type RefusedMemberForm, shownForms } from './member-forms';
+import { loadReviewing, type preloadReviewer } from './reviewing';
 import { ROLE_SUMMARIES } from './roles';
 import { memberName, signInWords, UNPROVEN } from './words';
 
-type Queries = Awaited<ReturnType<typeof preloadMember>>;
+type Queries = Awaited<ReturnType<typeof preloadReviewer>>;
 type MemberContext = ConsoleContext<Queries>;
 
 /** How many of the latest actions the page of a member has. */
@@ -44,10 +45,13 @@ export async function sendMember(
   const row = requireMember(loaded.member);
   const mayReadAgents = principal.scopes.includes('agents:read');
   const maySeeActivity = principal.scopes.includes('audit:read');
-  const [member, agents, activity, names] = await Promise.all([
+  const [member, agents, activity, reviewing, names] = await Promise.all([
     getMember(context, { member: row }),
     mayReadAgents && listAgents(context, { limit: MAX_AGENTS }),
     maySeeActivity && listActivity(context, { actor: row.id, limit: LATEST }),
+    mayGo(row, principal)
+      ? loadReviewing(context, { member: row, named: loaded.named ?? [] })
+      : null,
     loadNames(context, ['people', 'agents', 'policies', 'webhooks', 'channels', 'connections']),
   ]);
   const owned = agents ? agents.data.filter(({ owner_id }) => owner_id === member.id) : [];
@@ -86,6 +90,7 @@ export async function sendMember(
               isInvitationEnded={row.invitationHash === null}
               member={member}
               principal={principal}
+              reviewing={reviewing}
               shown={shown}
               refused={refused}
             />

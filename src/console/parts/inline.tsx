@@ -199,6 +199,7 @@ const TONES: Record<string, 'good' | 'bad' | 'waiting' | 'neutral'> = {
   on: 'good',
   off: 'neutral',
   exhausted: 'waiting',
+  short: 'bad',
 };
 
 /** A state in one word. The word says it; the colour only repeats it. */

@@ -1,13 +1,12 @@
 import type { Child } from 'hono/jsx';
-import { listMembers } from '../../accounts/members/list';
-import { MAX_MEMBERS } from '../../accounts/members/member';
 import type { UserContext } from '../../http/context';
 import { replayRequests } from '../../policies/replay';
 import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { LinkButton, Section } from '../parts/blocks';
 import { Form as PostForm, SelectField } from '../parts/form';
-import { type Decider, mayDecide, PolicyFields } from './fields';
+import { loadDeciders } from './deciders';
+import { PolicyFields } from './fields';
 import { LiveSentence } from './live-sentence';
 import { ReplayResult } from './replay';
 import type { PolicyDraft, PolicyValues } from './values';
@@ -40,15 +39,12 @@ export async function loadEditor(
   context: UserContext,
   { draft, days = DEFAULT_DAYS }: Pick<Edited, 'draft' | 'days'> = {},
 ) {
-  const mayList = context.principal.scopes.includes('account:read');
   const [names, members, replay] = await Promise.all([
     loadNames(context, ['people', 'agents']),
-    mayList ? listMembers(context, { limit: MAX_MEMBERS }) : null,
+    loadDeciders(context),
     draft ? replayRequests(context, { policy: draft, days }) : null,
   ]);
-  const deciders = (members?.data ?? [])
-    .filter(({ role, status }) => mayDecide(role) && status !== 'suspended')
-    .map(({ id, status }): Decider => ({ id, isInvited: status === 'invited' }));
+  const deciders = members.map(({ id, status }) => ({ id, isInvited: status === 'invited' }));
   return { names, deciders, replay };
 }
 

@@ -1,4 +1,3 @@
-import { type MemberRole, rolesWith } from '../../identity/roles';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
@@ -15,6 +14,7 @@ import {
 import { Named } from '../parts/inline';
 import { BudgetFields } from './budget';
 import { ConditionFields } from './condition-fields';
+import { DECIDING_ROLES } from './deciders';
 import type { PeopleValues, PolicyValues } from './values';
 
 const EFFECTS = [
@@ -39,7 +39,7 @@ interface PolicyFieldsProps {
 }
 
 /** A member who may decide. */
-export interface Decider {
+interface Decider {
   id: string;
   /** Whether the member has not joined yet, and so decides nothing until then. */
   isInvited: boolean;
@@ -252,13 +252,6 @@ function ReviewFields({ values, deciders }: PolicyFieldsProps) {
       </details>
     </Section>
   );
-}
-
-const DECIDING_ROLES = rolesWith('permissions:decide');
-
-/** Whether the members with a role may decide. */
-export function mayDecide(role: MemberRole): boolean {
-  return DECIDING_ROLES.includes(role);
 }
 
 interface PeopleFieldsProps {

@@ -1,5 +1,6 @@
 import { byPrecedence } from '../../policies/evaluate';
 import { listPolicies } from '../../policies/list';
+import { listShortPolicies, type ShortPolicy } from '../../policies/list-short';
 import { MAX_POLICIES, type Policy } from '../../policies/policy';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -8,6 +9,7 @@ import { Badge, WrittenLink } from '../parts/inline';
 import type { PreloadedContext } from '../session/access';
 import { BudgetUsage, PolicyState } from './budget';
 import { PolicySentence } from './sentence';
+import { ShortBadge } from './short';
 import { type preloadSimulation, SimulationForm, simulate } from './simulation';
 
 /**
@@ -18,8 +20,9 @@ export async function showPolicies(
   c: PreloadedContext<typeof preloadSimulation>,
 ): Promise<Response> {
   const { context } = c.var.signedIn;
-  const [{ data }, found, simulated] = await Promise.all([
+  const [{ data }, short, found, simulated] = await Promise.all([
     listPolicies(context, { limit: MAX_POLICIES }),
+    listShortPolicies(context),
     loadNames(context, ['people', 'agents']),
     simulate(c, context, c.var.loaded.active),
   ]);
@@ -53,12 +56,18 @@ export async function showPolicies(
       )}
       {policies.length > 0 && (
         <>
-          <Step number={1} title="Any denial that applies denies the request" policies={denials} />
+          <Step
+            number={1}
+            title="Any denial that applies denies the request"
+            policies={denials}
+            short={[]}
+          />
           <Step
             number={2}
             title="Otherwise the first of these that applies decides"
             hint="The highest priority comes first. At equal priority, a review comes before an approval, then the oldest policy."
             policies={others}
+            short={short}
           />
           <section class="part">
             <h2>3. If none applies, anybody who may decide approves or denies</h2>
@@ -81,11 +90,14 @@ function Step({
   title,
   hint,
   policies,
+  short,
 }: {
   number: number;
   title: string;
   hint?: string;
   policies: Policy[];
+  /** Those that have too few reviewers. */
+  short: ShortPolicy[];
 }) {
   return (
     <section class="part">
@@ -97,7 +109,7 @@ function Step({
       {policies.length > 0 && (
         <ol class="requests">
           {policies.map((policy) => (
-            <PolicyLine policy={policy} />
+            <PolicyLine policy={policy} short={short.find(({ id }) => id === policy.id)} />
           ))}
         </ol>
       )}
@@ -105,7 +117,7 @@ function Step({
   );
 }
 
-function PolicyLine({ policy }: { policy: Policy }) {
+function PolicyLine({ policy, short }: { policy: Policy; short: ShortPolicy | undefined }) {
   const { id, name, effect, priority } = policy;
   return (
     <li class="request policy-line" id={id} data-row>
@@ -115,7 +127,7 @@ function PolicyLine({ policy }: { policy: Policy }) {
         <BudgetUsage policy={policy} />
       </div>
       <div class="side">
-        <Badge state={effect} /> <PolicyState policy={policy} />
+        <Badge state={effect} /> <PolicyState policy={policy} /> {short && <ShortBadge />}
         <p class="soft">priority {priority}</p>
       </div>
     </li>

@@ -4,6 +4,7 @@ import { equalJson, type Json } from '../../lib/json';
 import { formatTimeOrNull } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
 import { deletePolicy } from '../../policies/delete';
+import { listShortPolicies } from '../../policies/list-short';
 import { type Policy, type PolicyRow, presentPolicy } from '../../policies/policy';
 import { type preloadPolicy, updatePolicy } from '../../policies/update';
 import {
@@ -24,6 +25,7 @@ import { redirectAndTell } from '../session/told';
 import { BudgetUsage, PolicyState } from './budget';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
+import { ShortNotice } from './short';
 import { draftOf, type PolicyDraft, readValues, valuesOf } from './values';
 
 /**
@@ -139,7 +141,10 @@ async function sendPolicy(
   edited: Edited & { shown?: string },
 ): Promise<Response> {
   const { context } = c.var.signedIn;
-  const contents = await loadEditor(context, edited);
+  const [contents, short] = await Promise.all([
+    loadEditor(context, edited),
+    listShortPolicies(context),
+  ]);
   const mayWrite = context.principal.scopes.includes('policies:write');
   const policy = shownPolicy(c);
   const { shown = policy.updated_at } = edited;
@@ -169,6 +174,7 @@ async function sendPolicy(
             />
           )}
         </div>
+        <ShortNotice short={short.find(({ id }) => id === policy.id)} />
         <RefusedApproval query={(name) => c.req.query(name)} />
         {isFormSent && <p class="soft">As it is saved:</p>}
         {(isFormSent || !mayWrite) && <PolicySentence policy={policy} />}

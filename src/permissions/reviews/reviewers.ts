@@ -185,17 +185,19 @@ export function countReviewersSql(now: number | SQL): SQL<number> {
  * @param agentOwner the id of the member who does not count unless the rule allows self-approval;
  *   NULL for nobody
  * @param limit how far it counts
+ * @param without the id of a member who does not count at all; null for nobody
  */
 export function countReviewersByRuleSql(
   account: number | SQL<number>,
   rule: SQL,
-  { agentOwner, limit }: { agentOwner: SQL; limit: number },
+  { agentOwner, limit, without = null }: { agentOwner: SQL; limit: number; without?: SQL | null },
 ): SQL<number> {
+  const isCounted = without ? sql`members.id <> ${without}` : sql`true`;
   return countReviewers({
     account: sql`${account}`,
     rule,
     isEscalated: sql`0`,
-    counts: sql`(${rule} ->> 'allow_self' or members.id is not ${agentOwner})`,
+    counts: sql`(${rule} ->> 'allow_self' or members.id is not ${agentOwner}) and ${isCounted}`,
     activeBefore: FOREVER,
     limit,
   });

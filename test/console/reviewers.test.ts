@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import '../support/shards';
+import { readHiddenFields, readLinks, readText } from '../support/html';
+import { makeMember, type TestMember } from '../support/members';
+import { makeReview, type People } from '../support/reviews';
+import { type Json, type TestAccount, World } from '../support/world';
+
+/** An account, not the first one, whose payouts need two of three named people. */
+async function open(rule: Json = {}) {
+  const world = new World();
+  await makeReview({}, ['approver'], { world });
+  const scene = await makeReview(
+    ([ada, bea, cem]: People) => ({ approvals: 2, members: [ada.id, bea.id], ...named(rule, cem) }),
+    ['approver', 'approver', 'approver'],
+    { world, name: 'Large <b>payouts' },
+  );
+  const [ada, bea, cem] = scene.people;
+  const owner = await makeMember(scene.account, 'owner');
+  return { ...scene, ada, bea, cem, owner, browser: owner.browser };
+}
+
+/** A rule that names a third member later. */
+function named(rule: Json, { id }: TestMember): Json {
+  return rule.escalation ? { escalation: { after: 600, members: [id] } } : rule;
+}
+
+const pageOf = (member: TestMember) => `/console/members/${member.id}`;
+const ruleOf = async (account: TestAccount, { id }: Json) =>
+  (await account.must(200, 'GET', `/v1/policies/${id}`)).body.review;
+
+/** The fields with which the form of a member's page suspends or removes the member. */
+function goingOf(html: string, member: TestMember, form: 'status' | 'remove'): Json {
+  const fields = readHiddenFields(html, `${pageOf(member)}/${form}`);
+  return form === 'remove' ? { ...fields, confirm: member.email } : fields;
+}
+
+describe('a member whom policies need', () => {
+  it('has a page that says which policies fall short without them, and who can review instead', async () => {
+    const { account, ada, bea, cem, owner, browser, policy } = await open();
+    const { body: invited } = await account.must(201, 'POST', '/v1/members', {
+      ...{ email: 'dan@example.com', name: 'Dan <i>', role: 'admin' },
+    });
+    await makeMember(account, 'auditor', 'eve@example.com');
+    const page = await browser.get(pageOf(ada));
+    expect([page.status, page.cost.trips]).toEqual([200, 2]);
+    expect(readText(page.text)).toContain(
+      'Without this member, too few reviewers are left in: Large <b>payouts: it needs 2 approvals, and 1 person may review.',
+    );
+    expect(readLinks(page.text)).toContain(`/console/policies/${policy.id}`);
+    const [, select = ''] =
+      /<select[^>]*name="removal_replacement"[^>]*>(.*?)<\/select>/s.exec(page.text) ?? [];
+    const options = [...select.matchAll(/value="([^"]*)"[^>]*>([^<]*)/g)].map(([, id, name]) => [
+      id,
+      name,
+    ]);
+    const expected = [bea, cem, owner].map(({ id, email }) => [id, email]);
+    expect(options).toEqual(
+      expect.arrayContaining([...expected, [invited.id, 'Dan &lt;i&gt; (invited)']]),
+    );
+    expect(select).not.toContain(ada.id);
+    expect(select).not.toContain('eve@example.com');
+    const other = await browser.get(pageOf(cem));
+    expect(readText(other.text)).not.toContain('too few reviewers');
+    expect(other.text).not.toContain('_replacement"');
+  });
+
+  it.each(['status', 'remove'] as const)(
+    'is replaced in the act that takes them away (%s)',
+    async (form) => {
+      const { account, ada, bea, cem, browser, policy } = await open();
+      const { text } = await browser.get(pageOf(ada));
+      const field = form === 'status' ? 'status_replacement' : 'removal_replacement';
+      const fields = { ...goingOf(text, ada, form), [field]: cem.id };
+      const answer = await browser.submit(`${pageOf(ada)}/${form}`, fields);
+      expect([answer.status, answer.cost.trips]).toEqual([303, 2]);
+      const { body: gone } = await account.must(200, 'GET', `/v1/members/${ada.id}`);
+      expect(gone.status).toBe(form === 'status' ? 'suspended' : 'removed');
+      expect((await ruleOf(account, policy)).members).toEqual([cem.id, bea.id]);
+      const { body } = await account.must(200, 'GET', `/v1/activity?target=${policy.id}`);
+      expect(body.data[0]).toMatchObject({ action: 'policy.updated', changes: ['review'] });
+      expect(readText((await browser.get('/console/policies')).text)).not.toContain('too few');
+    },
+  );
+
+  it('is replaced also where they become a reviewer later, and named once', async () => {
+    const { account, bea, cem, browser, policy } = await open({ escalation: true });
+    const { text } = await browser.get(pageOf(cem));
+    expect(readText(text)).toContain('Policies that name this member as a reviewer: Large');
+    const fields = { ...goingOf(text, cem, 'remove'), removal_replacement: bea.id };
+    expect((await browser.submit(`${pageOf(cem)}/remove`, fields)).status).toBe(303);
+    expect((await ruleOf(account, policy)).escalation.members).toEqual([bea.id]);
+    const again = { ...goingOf((await browser.get(pageOf(bea))).text, bea, 'remove') };
+    const { members } = await ruleOf(account, policy);
+    const other = members.find((id: string) => id !== bea.id);
+    const sent = await browser.submit(`${pageOf(bea)}/remove`, {
+      ...again,
+      removal_replacement: other,
+    });
+    expect([sent.status, readText(sent.text)]).toEqual([
+      400,
+      expect.stringContaining('leaves “Large <b>payouts” with too few reviewers: it needs 2.'),
+    ]);
+    expect((await account.must(200, 'GET', `/v1/members/${bea.id}`)).body.status).toBe('active');
+  });
+
+  it('can go without a replacement, which leaves a red mark on the policy', async () => {
+    const { account, ada, owner, browser, policy } = await open();
+    const path = `/console/policies/${policy.id}`;
+    const mark = 'too few reviewers';
+    expect((await browser.get('/console/policies')).text).not.toContain(mark);
+    const fields = goingOf((await browser.get(pageOf(ada))).text, ada, 'remove');
+    expect((await browser.submit(`${pageOf(ada)}/remove`, fields)).status).toBe(303);
+    const list = await browser.get('/console/policies');
+    expect([list.cost.trips, list.text.includes(`<span class="badge bad">${mark}</span>`)]).toEqual(
+      [2, true],
+    );
+    const page = await browser.get(path);
+    expect(page.cost.trips).toBe(2);
+    expect(readText(page.text)).toContain(
+      'Too few reviewers: it needs 2 approvals, and 1 person may review.',
+    );
+    await account.must(200, 'PUT', path.replace('/console', '/v1'), { is_active: false });
+    expect((await browser.get('/console/policies')).text).not.toContain(mark);
+    expect((await owner.browser.get(path)).text).not.toContain('Too few reviewers');
+  });
+
+  it('is replaced by nobody of another account, nor by the same member, nor by a token that may not', async () => {
+    const { world, account, ada, bea, cem, browser, policy } = await open();
+    const stranger = await makeMember(await world.account(), 'approver');
+    const fields = goingOf((await browser.get(pageOf(ada))).text, ada, 'remove');
+    for (const id of [stranger.id, ada.id, 'nobody', `${cem.id}'`]) {
+      const answer = await browser.submit(`${pageOf(ada)}/remove`, {
+        ...fields,
+        removal_replacement: id,
+      });
+      expect([id, answer.status]).toEqual([id, 400]);
+      expect(answer.text).toMatch(/id="field-removal_replacement-fault">must be/);
+    }
+    expect((await ruleOf(account, policy)).members).toEqual([ada.id, bea.id]);
+    expect((await account.must(200, 'GET', `/v1/members/${ada.id}`)).body.status).toBe('active');
+    const { body } = await account.must(201, 'POST', '/v1/me/tokens', {
+      scopes: ['account:read', 'account:write', 'policies:read'],
+    });
+    await browser.signInWithToken(body.token);
+    expect((await browser.get(pageOf(ada))).text).not.toContain('_replacement"');
+    const refused = await browser.submit(`${pageOf(ada)}/remove`, {
+      ...fields,
+      removal_replacement: cem.id,
+    });
+    expect(refused.status).toBe(403);
+    expect((await browser.submit(`${pageOf(ada)}/remove`, fields)).status).toBe(303);
+    expect((await ruleOf(account, policy)).members).toEqual([ada.id, bea.id]);
+  });
+});
