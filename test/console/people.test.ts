@@ -172,7 +172,7 @@ describe('an invitation in the console', () => {
     for (const part of [
       'Join Example Ltd',
       'AI agents ask before they act',
-      'You are invited as approver: Approves and denies what agents ask for.',
+      'Your role is approver. Approves and denies what agents ask for.',
       'Approve and deny requests',
     ]) {
       expect(textOf(page)).toContain(part);

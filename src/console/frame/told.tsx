@@ -12,11 +12,12 @@ const WORDS: Record<Deed, (count: number) => Child> = {
   denied: (count) => `${count} ${pluralOf(count, 'request')} denied.`,
   skipped: () => 'Set aside until tomorrow: it comes last.',
   saved: () => 'Saved.',
-  joined: () => [
-    'You have joined. If this device gets lost, nobody can let you in again: ',
-    <a href="/console/me#passkeys-title">make a second passkey</a>,
-    ' on another one.',
-  ],
+  joined: () => (
+    <p>
+      You have joined. If this device gets lost, nobody can let you in again:{' '}
+      <a href="/console/me#passkeys-title">make a second passkey</a> on another one.
+    </p>
+  ),
   created: () => 'Created.',
   deleted: () => 'Deleted.',
   ended: () => 'Ended.',

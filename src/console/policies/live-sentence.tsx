@@ -23,7 +23,8 @@ export function LiveSentence({ values }: { values: PolicyValues }) {
       aria-label="The policy in words"
       hx-nonce={nonce}
       hx-post={SOURCE}
-      hx-trigger="input from:closest form delay:300ms"
+      hx-trigger="input from:'closest form' delay:300ms"
+      hx-sync="this:replace"
       hx-swap="innerHTML"
     >
       <Words values={values} />

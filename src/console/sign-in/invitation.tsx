@@ -57,7 +57,7 @@ function Purpose({ role }: { role: MemberRole }) {
         each request, and a log keeps who decided what.
       </p>
       <p>
-        You are invited as <strong>{role}</strong>: {ROLE_SUMMARIES[role]}
+        Your role is <strong>{role}</strong>. {ROLE_SUMMARIES[role]}
       </p>
       <details>
         <summary>What the role may do</summary>
