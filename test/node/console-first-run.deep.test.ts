@@ -97,4 +97,60 @@ describe.skipIf(!CHROMIUM)('the first run in Chromium', () => {
     await picture('policy-review');
     await sentence.getByText('1 person who may decide has to approve').waitFor();
   }, 60_000);
+
+  /** Invites a person in the console. Returns the address of the invitation. */
+  async function invite(email: string, role: string): Promise<string> {
+    await page.getByLabel('E-mail').fill(email);
+    await page.locator(`[name=role][value=${role}]`).check();
+    await page.click('text=Make the invitation');
+    return (await page.textContent('#secret')) ?? '';
+  }
+
+  it('says who is missing when a reviewer is removed, and marks the policy that falls short', async () => {
+    await page.goto(`${local.origin}/console/members/new`);
+    const invitation = await invite('bea@example.com', 'approver');
+    await picture('invited');
+    await page.click('text=Invite another');
+    await invite('cem@example.com', 'approver');
+    const other = await (await local.browser.newContext()).newPage();
+    await addAuthenticator(other);
+    await other.goto(invitation);
+    await other.click('text=Make a passkey and join');
+    await other.waitForURL('**/console');
+    await page.goto(`${local.origin}/console/policies/new`);
+    await page.getByLabel('Name').fill('Large payouts');
+    await page.getByLabel('Actions').fill('payout.*');
+    await page.getByLabel('Resources').fill('*');
+    await page.getByLabel('How many have to approve').fill('2');
+    for (const name of ['Ada Lovelace', 'bea@example.com']) {
+      await page.locator('.only-review .choices').first().getByText(name).check();
+    }
+    await page.getByText('2 of these have to approve: bea@example.com and Ada Lovelace').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL('**/console/policies#*');
+    await page.goto(`${local.origin}/console/members`);
+    await page.click('text=bea@example.com');
+    await page.click('text=Remove from the account');
+    await picture('reviewer');
+    await page
+      .getByLabel('Who reviews instead')
+      .last()
+      .selectOption({ label: 'cem@example.com (invited)' });
+    await page.getByLabel('To confirm').fill('bea@example.com');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('leaves “Large payouts” with too few reviewers').waitFor();
+    await picture('reviewer-refused');
+    await page.getByLabel('Who reviews instead').last().selectOption('');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('cannot sign in').or(page.getByText('removed')).first().waitFor();
+    await page.goto(`${local.origin}/console/policies`);
+    await page.getByText('too few reviewers').waitFor();
+    await picture('policies');
+    await page.click('text=Large payouts');
+    await page.getByText('Too few reviewers:').waitFor();
+    await picture('policy-short');
+    await page.goto(`${local.origin}/console/me`);
+    await picture('me');
+    await other.context().close();
+  }, 120_000);
 });

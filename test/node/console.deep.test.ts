@@ -43,7 +43,7 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
     const invitation = await local.inviteOwner();
     await page.goto(invitation);
-    expect(await page.textContent('dl')).toContain('Example Ltd');
+    expect(await heading(page)).toBe('Join Example Ltd');
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console');
 

@@ -91,7 +91,7 @@ export function ReviewingFields({
           name={fieldOf(form)}
           path="replacement"
           options={[['', 'Nobody'], ...others]}
-          hint="Takes this member’s place in every policy that names them, at the same moment."
+          hint="Takes this member’s place in every policy that names them, for later requests."
         />
       )}
     </>
