@@ -116,6 +116,7 @@ describe('a member whom policies need', () => {
     );
     const page = await browser.get(path);
     expect(page.cost.trips).toBe(2);
+    expect(readText(page.text)).toContain(`${ada.email} is gone, or may not decide`);
     expect(readText(page.text)).toContain(
       'Too few reviewers: it needs 2 approvals, and 1 person may review.',
     );

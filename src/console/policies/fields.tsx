@@ -291,9 +291,7 @@ export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFie
           <CheckBox
             label={[
               <Named id={id} isShort />,
-              deciders.some((each) => each.id === id && each.isInvited) && (
-                <small>invited: counts once they have joined</small>
-              ),
+              <small>{standingOf(deciders.find((each) => each.id === id))}</small>,
             ]}
             name={`${name}_members`}
             value={id}
@@ -303,6 +301,12 @@ export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFie
       </div>
     </fieldset>
   );
+}
+
+/** Why a member who is named does not count as a reviewer; null for one who counts. */
+function standingOf(decider: Decider | undefined): string | null {
+  if (!decider) return 'is gone, or may not decide';
+  return decider.isInvited ? 'invited: counts once they have joined' : null;
 }
 
 /** The members of both lists, each once. */
