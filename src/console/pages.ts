@@ -54,11 +54,7 @@ import { passkeyRoutes } from './me/passkey-routes';
 import { pushRoutes } from './me/push-routes';
 import { endOwnSession, signOut } from './me/sessions';
 import { deleteOwnToken, makeToken, showNewToken } from './me/tokens';
-import { changeMember, changeStatus, remove } from './members/change';
-import { invite, inviteAgain, showInvite } from './members/invitation';
-import { showMember } from './members/member';
-import { showMembers } from './members/members';
-import { preloadReviewer } from './members/reviewing';
+import { memberRoutes } from './members/routes';
 import { pairRoutes } from './pair/pair';
 import { showCard, showTypedCard } from './permission/card';
 import {
@@ -119,7 +115,6 @@ const WRITE_AGENTS: Scope[] = ['agents:read', 'agents:write'];
 const WRITE_POLICIES: Scope[] = ['policies:read', 'policies:write'];
 const WRITE_WEBHOOKS: Scope[] = ['webhooks:read', 'webhooks:write'];
 const WRITE_CHANNELS: Scope[] = ['channels:read', 'channels:write'];
-const WRITE_MEMBERS: Scope[] = ['account:read', 'account:write'];
 
 /** Every page of the console, with the scopes that it needs. */
 export const pages = new Hono<AppEnv>()
@@ -134,6 +129,7 @@ export const pages = new Hono<AppEnv>()
   .route('/', linkRoutes)
   .route('/', unlinkRoutes)
   .route('/', connectionRoutes)
+  .route('/', memberRoutes)
   .get('/console', consoleAccess(null), showInbox)
   .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
   .get('/console/waiting', consoleAccess(null, undefined, { countsForScripts: true }), sendWaiting)
@@ -253,26 +249,6 @@ export const pages = new Hono<AppEnv>()
     '/console/channels/:id/deliveries/:delivery_id/redeliver',
     consoleAccess(WRITE_CHANNELS, preloadDeliveryWithChannel),
     sendMessageAgain,
-  )
-  .get('/console/members', consoleAccess('account:read'), showMembers)
-  .get('/console/members/new', consoleAccess(WRITE_MEMBERS), showInvite)
-  .post('/console/members', consoleAccess(WRITE_MEMBERS, undefined, RECENT), invite)
-  .get('/console/members/:id', consoleAccess('account:read', preloadReviewer), showMember)
-  .post('/console/members/:id', consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT), changeMember)
-  .post(
-    '/console/members/:id/status',
-    consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT),
-    changeStatus,
-  )
-  .post(
-    '/console/members/:id/remove',
-    consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT),
-    remove,
-  )
-  .post(
-    '/console/members/:id/invitation',
-    consoleAccess(WRITE_MEMBERS, preloadReviewer, RECENT),
-    inviteAgain,
   )
   .get('/console/activity', consoleAccess('audit:read'), showActivity)
   .get('/console/me', consoleAccess(null), (c) => showMe(c))
