@@ -2,7 +2,6 @@ import type { SQL } from 'drizzle-orm';
 import { type MemberRow, preloadMember } from '../../accounts/members/member';
 import { invalidRequest } from '../../errors';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
-import type { FurtherChange } from '../../ledger/ledger';
 import { parseId } from '../../lib/typeid';
 import { listShortWithout, type ShortPolicy } from '../../policies/list-short';
 import type { PolicyRow } from '../../policies/policy';
@@ -115,7 +114,7 @@ export function replacementOf(
     named,
     of,
   }: { member: MemberRow; named: readonly PolicyRow[]; of: 'status' | 'removal' },
-): FurtherChange | null {
+): ReturnType<typeof replaceReviewer> | null {
   const text = form.text(fieldOf(of));
   if (text === '') return null;
   const replacement = parseId('member', text);
