@@ -48,8 +48,8 @@ function FirstSteps() {
   return (
     <Empty title="Connect your first agent">
       <p>
-        Register it to get its key, with three lines that send a first request. The request then
-        waits here for you.
+        Register it to get its key, with code that sends a first request. The request then waits
+        here for you.
       </p>
       <Form action="/console/agents" class="inline" creates>
         <TextField
