@@ -1,5 +1,6 @@
 import { startBrush } from './brush';
 import { startCopying } from './copy';
+import { markEmptyDates } from './empty-dates';
 import { startKeys } from './keys';
 import {
   endDecision,
@@ -33,6 +34,7 @@ document.addEventListener('htmx:after:swap', () => {
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]'))
   element.hidden = false;
 fillInTimeZone(document);
+markEmptyDates();
 startPasskeys();
 startPush();
 startNotifying();
