@@ -10,6 +10,8 @@ export function startKeys(): void {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target))
       return;
     if (event.key !== '?' && !isOn()) return;
+    // Over the open dialog only the key that closes it counts.
+    if (event.key !== '?' && document.querySelector('dialog[open]')) return;
     const action = ACTIONS[event.key.toLowerCase()];
     if (action?.()) event.preventDefault();
   });
@@ -18,8 +20,7 @@ export function startKeys(): void {
     box.checked = isOn();
     box.addEventListener('change', () => localStorage.setItem(SETTING, box.checked ? 'on' : 'off'));
   }
-  // The key E of the inbox opens the limits of a request.
-  if (location.hash === '#limits') press('edit');
+  if (location.hash === EDIT) press('edit');
 }
 
 /**
@@ -37,6 +38,12 @@ const SETTING = 'countersign-keys';
 function isOn(): boolean {
   return localStorage.getItem(SETTING) !== 'off';
 }
+
+/**
+ * With this fragment a request opens its limits. No element has it as its id: a browser that goes to
+ * an element takes the focus away from the field.
+ */
+const EDIT = '#edit';
 
 /** Each returns whether the page has something for the key. */
 const ACTIONS: Record<string, () => boolean> = {
@@ -58,7 +65,7 @@ const ACTIONS: Record<string, () => boolean> = {
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    target.closest('input:not([type="checkbox"]), textarea, select, dialog') !== null
+    target.closest('input:not([type="checkbox"]), textarea, select') !== null
   );
 }
 
@@ -86,7 +93,7 @@ function decide(name: 'approve' | 'deny'): boolean {
 }
 
 function edit(): boolean {
-  return openRow('#limits') || openGroup() || press('edit');
+  return openRow(EDIT) || openGroup() || press('edit');
 }
 
 /** Opens the request of the row that has the focus. */
