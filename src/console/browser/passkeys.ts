@@ -1,4 +1,5 @@
 import {
+  browserSupportsWebAuthn,
   type PublicKeyCredentialCreationOptionsJSON,
   type PublicKeyCredentialRequestOptionsJSON,
   startAuthentication,
@@ -28,7 +29,21 @@ export function startPasskeys(): void {
   }
 }
 
+/**
+ * @throws Error that says how to go on, in a browser that cannot use passkeys
+ */
+function requireWebAuthn(): void {
+  if (browserSupportsWebAuthn()) return;
+  const instead = document.querySelector<HTMLDetailsElement>('details[data-no-passkey]');
+  if (instead) instead.open = true;
+  throw new Error(
+    'This browser cannot use passkeys. Open the page in a current Chrome, Edge, Firefox or Safari' +
+      (instead ? ', or sign in with a user token below.' : '.'),
+  );
+}
+
 async function usePasskey(button: HTMLButtonElement): Promise<void> {
+  requireWebAuthn();
   const action = button.dataset.action ?? '';
   const fields = (button.closest('section') ?? document).querySelectorAll<HTMLInputElement>(
     'input:is([name="name"], [name="member_name"])',
@@ -71,6 +86,7 @@ function signDecision(event: SubmitEvent, form: HTMLFormElement): void {
     new FormData(form, button) as unknown as Record<string, string>,
   );
   run(button, async () => {
+    requireWebAuthn();
     const { options, signed_at } = await send<SignatureRequest>(
       'POST',
       form.dataset.sign ?? '',

@@ -61,7 +61,7 @@ function sendSignIn(
         verb="Sign in"
         fields={{ return: returnPath, recent: isAgain ? 'true' : null }}
       />
-      <details open={refusal !== undefined}>
+      <details open={refusal !== undefined} data-no-passkey>
         <summary>Sign in with a user token</summary>
         <Form action="/console/sign-in/token" refusal={refusal}>
           <HiddenFields fields={{ return: returnPath, recent: isAgain ? 'true' : null }} />
