@@ -106,9 +106,9 @@ describe('the decision card', () => {
     expect(shown).toContain('Urgent not compared');
     expect(shown).toMatch(/\/to attacker.*\/amount 1000.*\/memo Rent.*Nobody checked it/s);
     const top = shown.slice(0, shown.indexOf('What is binding'));
-    expect(top).toContain('What is said below differs from what is binding.');
-    expect(top).toContain('Amount: 10 differs from /amount, which is 1000');
-    expect(top).toContain('Payer: Example Ltd names /payer, which is not an argument');
+    expect(top).toContain('The agent’s words differ from what is binding.');
+    expect(top).toContain('Amount: said 10, binding 1000 (/amount)');
+    expect(top).toContain('Payer: said Example Ltd, not an argument (/payer)');
     expect(top).not.toMatch(/Rent|Urgent/);
     expect(shown.indexOf('What is binding')).toBeLessThan(shown.indexOf('What the agent says'));
     expect(text).not.toMatch(/class="[^"]*good[^"]*compared/);
@@ -121,7 +121,7 @@ describe('the decision card', () => {
     });
     const shown = readText((await browser.get(path)).text);
     expect(shown).toContain('10 not compared with /amount, which nobody has seen');
-    expect(shown).not.toContain('differs from what is binding');
+    expect(shown).not.toContain('differ from what is binding');
   });
 
   it('shows every number exactly, with its thousands grouped', async () => {

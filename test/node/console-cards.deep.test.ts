@@ -26,14 +26,18 @@ interface Planted {
 
 const AGENTS = ['Accounts payable', 'Travel desk', 'Refund helper'];
 
-/** 30 requests; in ten of them the agent's words say another amount or another recipient. */
+/** In which of the cards the agent's words say another amount, and another recipient. */
+const OTHER_AMOUNT = [3, 4, 11, 18, 26];
+const OTHER_RECIPIENT = [1, 8, 9, 20, 29];
+
 const CARDS = Array.from({ length: 30 }, (_, index): Planted => {
-  const agent = AGENTS[index % AGENTS.length] ?? '';
+  const agent = AGENTS[(index * 5 + Math.floor(index / 4)) % AGENTS.length] ?? '';
   const amount = 120 + ((index * 7_919) % 9_000);
   const to = `supplier-${index + 1}`;
-  if (index % 3 !== 1) return { agent, amount, to };
-  const said = index % 2 === 0 ? { amount: Math.round(amount / 10) } : { to: 'supplier-99' };
-  return { agent, amount, to, said };
+  if (OTHER_AMOUNT.includes(index))
+    return { agent, amount, to, said: { amount: Math.round(amount / 10) } };
+  if (OTHER_RECIPIENT.includes(index)) return { agent, amount, to, said: { to: 'supplier-99' } };
+  return { agent, amount, to };
 });
 
 describe.skipIf(!CHROMIUM)('30 cards on a phone', () => {
@@ -109,10 +113,10 @@ describe.skipIf(!CHROMIUM)('30 cards on a phone', () => {
       const number = amount.toLocaleString('en');
       for (const text of [agent, 'payout.send', `${number} EUR · account:${to}`])
         expect(screen).toContain(text);
-      const warning = 'What is said below differs from what is binding.';
+      const warning = 'The agent’s words differ from what is binding.';
       expect([index, screen.includes(warning)]).toEqual([index, said !== undefined]);
-      if (said?.amount) expect(screen).toContain(`iffers from /amount, which is ${amount}`);
-      if (said?.to) expect(screen).toContain(`iffers from /to, which is ${to}`);
+      if (said?.amount) expect(screen).toContain(`said ${said.amount}, binding ${amount}`);
+      if (said?.to) expect(screen).toContain(`said ${said.to}, binding ${to}`);
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/five-seconds-${index + 1}.png` });
     }
     if (PICTURES) writeFileSync(`${PICTURES}/five-seconds.json`, JSON.stringify(CARDS, null, 2));

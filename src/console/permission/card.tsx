@@ -181,7 +181,7 @@ export async function sendCard(
           </div>
         )}
         {notifiedNobody && <NobodyNotified />}
-        {preview && <Contradictions preview={preview} input={known} />}
+        {preview && <Contradictions preview={preview} input={known} isOfConnection={isSent} />}
         <div class="decision">
           <div class="about">
             <Binding row={row} permission={permission} input={known} preview={preview} />

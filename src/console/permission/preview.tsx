@@ -67,28 +67,39 @@ const MAX_NAMED = 3;
  * Says at the top of a card that fields of the preview differ from the arguments that they restate;
  * nothing if none does.
  */
-export function Contradictions({ preview, input }: Pick<PreviewProps, 'preview' | 'input'>) {
-  const differing = (preview.fields ?? []).filter(
-    ({ value, of }) =>
-      of !== undefined && input !== undefined && compareRestated(value, of, input).kind !== 'same',
-  );
+export function Contradictions({ preview: { fields = [] }, input, isOfConnection }: PreviewProps) {
+  const differing = fields.flatMap(({ label, value, of }) => {
+    if (of === undefined || input === undefined) return [];
+    const result = compareRestated(value, of, input);
+    return result.kind === 'same' ? [] : [{ label, value, of, result }];
+  });
   if (differing.length === 0) return null;
   return (
     <div class="notice bad">
       <p>
-        <strong>What is said below differs from what is binding.</strong>
+        <strong>
+          {isOfConnection ? 'The words of the rule differ' : 'The agent’s words differ'} from what
+          is binding.
+        </strong>
       </p>
       <ul>
-        {differing.slice(0, MAX_NAMED).map(({ label, value, of }) => (
+        {differing.slice(0, MAX_NAMED).map(({ label, value, of, result }) => (
           <li>
-            <Written text={shorten(toOneLine(`${label}: ${value}`), MAX_IN_LIST)} />{' '}
-            <Comparison value={value} of={of} input={input} />
+            <Short text={label} />: said <Short text={value} />
+            {result.kind === 'absent' && ', not an argument'}
+            {result.kind === 'differs' && [', binding ', <Short text={result.argument} />]} (
+            <Code text={of} />)
           </li>
         ))}
       </ul>
       {differing.length > MAX_NAMED && <p>And {differing.length - MAX_NAMED} more.</p>}
     </div>
   );
+}
+
+/** A text in one short line. */
+function Short({ text }: { text: string }) {
+  return <Written text={shorten(toOneLine(text), MAX_IN_LIST)} />;
 }
 
 /** How a field compares with the argument that it says it restates. */
@@ -114,8 +125,7 @@ function Comparison({
     case 'differs':
       return (
         <strong class="fault compared">
-          differs from {name}, which is{' '}
-          <Written text={shorten(toOneLine(result.argument), MAX_IN_LIST)} />
+          differs from {name}, which is <Written text={toOneLine(result.argument)} />
         </strong>
       );
   }
