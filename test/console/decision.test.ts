@@ -107,8 +107,8 @@ describe('the decision card', () => {
     expect(shown).toMatch(/\/to attacker.*\/amount 1000.*\/memo Rent.*Nobody checked it/s);
     const top = shown.slice(0, shown.indexOf('What is binding'));
     expect(top).toContain('The agent’s words differ from what is binding.');
-    expect(top).toContain('Amount: said 10, binding 1000 (/amount)');
-    expect(top).toContain('Payer: said Example Ltd, not an argument (/payer)');
+    expect(top).toContain('Amount: said 10, binding 1000 ');
+    expect(top).toContain('Payer: said Example Ltd, not an argument');
     expect(top).not.toMatch(/Rent|Urgent/);
     expect(shown.indexOf('What is binding')).toBeLessThan(shown.indexOf('What the agent says'));
     expect(text).not.toMatch(/class="[^"]*good[^"]*compared/);
@@ -204,7 +204,7 @@ describe('the decision card', () => {
       ],
       [
         ...[
-          'Time to act, in seconds',
+          'Time to act',
           'Times it may act',
           'Limits that the agent named',
           '`"Times it may act"`',
@@ -584,6 +584,21 @@ it('numbers are written as in the language of the reader', async () => {
     expect(card).toContain(`At most ${amount.replace(' EUR', '')}`);
     expect(await readIn(language, '/console')).toContain(`${amount} · mail:support`);
   }
+});
+
+it('takes the time to act in the unit that was chosen', async () => {
+  const { browser, path, read } = await open('approver', { token_ttl: 3_600 });
+  const page = await browser.get(path);
+  expect(page.text).toMatch(/name="token_ttl"[^>]*value="1"/);
+  expect(readText(page.text)).toContain('At most 1 hour');
+  const decide = (fields: Json) =>
+    browser.submit(`${path}/decide`, { decision: 'approve', ...fields });
+  const longer = await decide({ token_ttl: '2', token_ttl_unit: 'hour' });
+  expect(longer.status).toBe(400);
+  expect(longer.text).toMatch(/name="token_ttl"[^>]*value="2"/);
+  await decide({ token_ttl: '10', token_ttl_unit: 'minute' });
+  const { token, decided_at } = await read();
+  expect(Date.parse(token.expires_at) - Date.parse(decided_at)).toBe(600_000);
 });
 
 describe('past decisions', () => {

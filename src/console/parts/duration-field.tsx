@@ -31,6 +31,19 @@ export function readDuration(form: Pick<Form, 'text'>, name: string): DurationVa
 }
 
 /**
+ * The seconds of the length of time that a form lowers, as {@link secondsOf}; `most` where the field
+ * was left empty.
+ */
+export function readLowered(form: Form, name: string, most: number): number | string {
+  return form.text(name) === '' ? most : secondsOf(readDuration(form, name));
+}
+
+/** A length of time that a form lowers, as it was typed, or at its most. */
+export function showLowered(typed: Form | undefined, name: string, most: number): DurationValue {
+  return typed?.text(name) ? readDuration(typed, name) : writeDuration(most, 'minute');
+}
+
+/**
  * The seconds of a length of time. Returns a text that is no number unchanged: the schema of the
  * API then refuses it.
  */

@@ -1,12 +1,11 @@
 import type { FieldError } from '../../errors';
-import { duration } from '../../lib/duration';
 import { equalJson, type Json, type JsonObject } from '../../lib/json';
-import { SECOND } from '../../lib/time';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
 import { type Form, readNumber, textOr, typedRoundingFault } from '../frame/form';
 import { usePage } from '../frame/page-context';
+import { DurationField, durationText, readLowered, showLowered } from '../parts/duration-field';
 import { CheckBox, TextField, useRefusal } from '../parts/form';
 import { Code, Value } from '../parts/inline';
 
@@ -53,7 +52,7 @@ export function readLimits(
       );
     }
   }
-  const ttl = readNumber(textOr(form, 'token_ttl', String(proposal.tokenTtl)));
+  const ttl = readLowered(form, 'token_ttl', proposal.tokenTtl);
   const uses = readNumber(textOr(form, 'max_uses', String(proposal.maxUses)));
   return {
     ...(!equalJson(scope, proposal.scope) && { scope }),
@@ -94,14 +93,11 @@ export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: F
             again.
           </p>
         )}
-        <TextField
-          label="Time to act, in seconds"
+        <DurationField
+          label="Time to act"
           name="token_ttl"
-          type="number"
-          min={30}
-          max={tokenTtl}
-          value={typedText(typed, 'token_ttl', tokenTtl)}
-          hint={`At most ${tokenTtl} (${duration(tokenTtl * SECOND)})`}
+          value={showLowered(typed, 'token_ttl', tokenTtl)}
+          hint={`At most ${durationText(tokenTtl)}`}
         />
         {!isSentByConnection && (
           <TextField

@@ -71,7 +71,7 @@ export function Contradictions({ preview: { fields = [] }, input, isOfConnection
   const differing = fields.flatMap(({ label, value, of }) => {
     if (of === undefined || input === undefined) return [];
     const result = compareRestated(value, of, input);
-    return result.kind === 'same' ? [] : [{ label, value, of, result }];
+    return result.kind === 'same' ? [] : [{ label, value, result }];
   });
   if (differing.length === 0) return null;
   return (
@@ -83,12 +83,11 @@ export function Contradictions({ preview: { fields = [] }, input, isOfConnection
         </strong>
       </p>
       <ul>
-        {differing.slice(0, MAX_NAMED).map(({ label, value, of, result }) => (
+        {differing.slice(0, MAX_NAMED).map(({ label, value, result }) => (
           <li>
             <Short text={label} />: said <Short text={value} />
             {result.kind === 'absent' && ', not an argument'}
-            {result.kind === 'differs' && [', binding ', <Short text={result.argument} />]} (
-            <Code text={of} />)
+            {result.kind === 'differs' && [', binding ', <Short text={result.argument} />]}
           </li>
         ))}
       </ul>

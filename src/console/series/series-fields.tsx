@@ -5,6 +5,7 @@ import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { type Form, readNumber, textOr } from '../frame/form';
 import { usePage } from '../frame/page-context';
+import { DurationField, durationText, readLowered, showLowered } from '../parts/duration-field';
 import { CheckBox, TextField } from '../parts/form';
 import { Code, Time } from '../parts/inline';
 import { SeriesSentence } from './sentence';
@@ -80,15 +81,12 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
             value={typed?.text('series_requests') || String(requests)}
             hint={`At most ${requests}`}
           />
-          <TextField
-            label="Time for them, in seconds"
+          <DurationField
+            label="Time for them"
             name="series_expires_in"
             path="series.expires_in"
-            type="number"
-            min={60}
-            max={expires_in}
-            value={typed?.text('series_expires_in') || String(expires_in)}
-            hint={`At most ${expires_in} (${duration(expires_in * SECOND)})`}
+            value={showLowered(typed, 'series_expires_in', expires_in)}
+            hint={`At most ${durationText(expires_in)}`}
           />
           {varies.length > 0 && (
             <fieldset>
@@ -119,12 +117,10 @@ function isChecked(typed: Form | undefined, index: number): boolean {
 export function readSeries(form: Form, row: ReviewedPermission) {
   const offered = offeredSeries(row);
   if (!offered || !form.has('series')) return {};
-  const number = (name: 'requests' | 'expires_in') =>
-    readNumber(textOr(form, `series_${name}`, String(offered[name])));
   return {
     series: {
-      requests: number('requests'),
-      expires_in: number('expires_in'),
+      requests: readNumber(textOr(form, 'series_requests', String(offered.requests))),
+      expires_in: readLowered(form, 'series_expires_in', offered.expires_in),
       varies: offered.varies.filter((_, index) => isChecked(form, index)),
     },
   };
