@@ -163,6 +163,14 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
     expect(flicks).toBeLessThanOrEqual(10);
   });
 
+  it('sees the whole name of the view that is open', async () => {
+    await page.goto(`${local.origin}/console?outcome=unknown`);
+    const tab = await page.locator('.tabs [aria-current]').boundingBox();
+    expect(tab?.x).toBeGreaterThanOrEqual(0);
+    expect((tab?.x ?? 0) + (tab?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+    expect(await page.evaluate('scrollY')).toBe(0);
+  });
+
   it('finds at the end what was set aside', async () => {
     const { id } = (await call('GET', '/v1/permissions?status=pending')).data[0];
     const { api_key } = await call('POST', '/v1/agents', { name: 'Late' });

@@ -33,6 +33,9 @@ document.addEventListener('htmx:after:swap', () => {
 // What works only with the script.
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]'))
   element.hidden = false;
+// On a phone these strips scroll sideways: the current one has to be in sight.
+for (const current of document.querySelectorAll('.tabs [aria-current], .choices [aria-current]'))
+  current.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 fillInTimeZone(document);
 markEmptyDates();
 startPasskeys();
