@@ -32,11 +32,11 @@ export function numberFormat(locale: string): NumberFormat {
   });
   return (value) => {
     const text = String(value);
-    if (text.includes('e')) return text;
-    return format
-      .format(value)
-      .replace(/\p{Zs}/gu, ' ')
-      .replace(/\p{Cf}/gu, '');
+    const [, fraction = ''] = text.split('.');
+    if (text.includes('e') || fraction.length > MAX_FRACTION) return text;
+    // Zero has no sign in JSON.
+    const formatted = format.format(value + 0);
+    return formatted.replace(/\p{Zs}/gu, ' ').replace(/\p{Cf}/gu, '');
   };
 }
 

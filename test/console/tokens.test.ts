@@ -511,11 +511,17 @@ describe('a session of a user token ends', () => {
     const { world } = account;
     const idle = await enter(world, account.token);
     const used = await enter(world, account.token);
+    const open = await enter(world, account.token);
+    const refresh = () =>
+      open.send('GET', '/console?part=list', { headers: { 'HX-Request': 'true' } });
     for (let hours = 0; hours < 7 * 24 - 8; hours += 8) {
       world.advance(8 * HOUR);
       expect((await used.get('/console')).status).toBe(200);
+      // A page that updates itself is no use of the session.
+      expect((await refresh()).status).toBe(hours === 0 ? 200 : 401);
     }
     await expectEnded(idle);
+    await expectEnded(open);
     world.advance(8 * HOUR);
     await expectEnded(used);
   });

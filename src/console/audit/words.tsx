@@ -49,7 +49,7 @@ export function EntryInWords({ entry }: { entry: AuditEntry }) {
   return <>{sentences[event_type]}</>;
 }
 
-/** Who did it, at the start of a sentence: of a decision, everybody whose votes decided it. */
+/** Who did it, at the start of a sentence: of a decision, everybody who voted for it. */
 function authorsOf(entry: AuditEntry): Child {
   const { votes = [], decided_by } = detailsOf(entry);
   const voters = votes.filter(({ decision }) => decision === entry.event_type).map(({ by }) => by);

@@ -51,12 +51,12 @@ function offerChoice(person: string): void {
   });
 }
 
-/** Asks until the person switches the notifications off, or is signed out. */
+/** Asks until the person switches the notifications off, or is no longer the one signed in. */
 async function watch(person: string): Promise<void> {
   let known: number | undefined;
   while (isChosenBy(person)) {
-    const count = await loadCount();
-    if (count === 'signed out') return;
+    const count = await loadCount(person);
+    if (count === 'not signed in') return;
     if (count !== undefined) {
       if (known !== undefined && count > known && document.hidden) notify(count);
       known = count;
@@ -66,12 +66,13 @@ async function watch(person: string): Promise<void> {
 }
 
 /** How many requests wait, which the menu then shows; undefined if the service does not answer. */
-async function loadCount(): Promise<number | 'signed out' | undefined> {
+async function loadCount(person: string): Promise<number | 'not signed in' | undefined> {
   const headers = { Accept: 'application/json' };
   const answer = await fetch('/console/waiting', { headers }).catch(() => undefined);
-  if (answer?.status === 401) return 'signed out';
+  if (answer?.status === 401) return 'not signed in';
   if (!answer?.ok) return undefined;
-  const { waiting } = (await answer.json()) as { waiting: string | null };
+  const { waiting, sender } = (await answer.json()) as { waiting: string | null; sender: string };
+  if (sender !== person) return 'not signed in';
   const shown = document.querySelector<HTMLElement>('[data-waiting-count]');
   if (shown?.parentElement) {
     shown.textContent = waiting;

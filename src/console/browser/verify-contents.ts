@@ -15,9 +15,12 @@ const KINDS = [
   ['preview', 'the preview'],
 ] as const;
 
-/** Whether an entry has the digest of an argument or of a preview. */
+/**
+ * Whether an entry says which digests the arguments and the preview have, or that there are none:
+ * that of a request, an approval or a denial does.
+ */
 export function hasDigests({ details }: VoteEntry): boolean {
-  return KINDS.some(([name]) => details[`${name}_digest`] != null);
+  return details.input_digest !== undefined;
 }
 
 /**
@@ -45,7 +48,9 @@ export async function checkContents({ details }: VoteEntry, contents: Contents):
     compared.push(words);
   }
   const missing = unknown.length > 0 && `The service has only the digest of ${list(unknown)}.`;
-  if (compared.length === 0) return { state: 'open', text: missing || '' };
+  if (compared.length === 0 && missing) return { state: 'open', text: missing };
+  if (compared.length === 0)
+    return { state: 'passed', text: 'The agent sent neither arguments nor a preview.' };
   const text = [`Compared: ${list(compared)}.`, missing].filter(Boolean).join(' ');
   return { state: 'passed', text, evidence };
 }

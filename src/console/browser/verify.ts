@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../packages/verify/core/json.ts';
 import { SessionEnded } from './session-ended';
-import { type Contents, checkContents, hasDigests } from './verify-contents';
+import { checkContents, hasDigests } from './verify-contents';
 import type { Finding, Step } from './verify-finding';
 import { describeMissingProof } from './verify-missing';
 import { checkCheckpoint, checkEntry, checkPath, type Proof } from './verify-proof';
@@ -75,16 +75,25 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
       ),
     );
   }
-  const described = request ?? entry;
-  if (contentsAddress !== undefined && hasDigests(described)) {
+  if (contentsAddress !== undefined) {
     const title = 'The page of the request shows what was asked for';
-    show(
-      await runStep({ title, isOfLog: false }, async () =>
-        checkContents(described, await load<Contents>(contentsAddress)),
-      ),
-    );
+    const contents = await loadAnswer(contentsAddress);
+    const check = async () => {
+      if (contents.status !== 200)
+        return open(`The arguments and the preview could not be loaded. ${contents.body.detail}`);
+      if (hasDigests(entry)) return checkContents(entry, contents.body);
+      if (!request || requestAddress === undefined)
+        return open('The entry of the request is gone.');
+      const fault = await findRequestFault(request, requestAddress, keys.keys);
+      return fault ?? checkContents(request, contents.body);
+    };
+    show(await runStep({ title, isOfLog: false }, check));
   }
   list?.before(renderSummary(steps));
+}
+
+function open(text: string): Finding {
+  return { state: 'open', text };
 }
 
 /** Proves the entry of the request, and checks that the approval has the votes that it asks for. */
@@ -94,27 +103,31 @@ async function checkApproval(
   address: string | undefined,
   keys: JsonObject[],
 ): Promise<Finding> {
-  if (!request || address === undefined) {
-    return {
-      state: 'open',
-      text: 'The entry of the request, which says how many have to approve, is gone.',
-    };
-  }
+  if (!request || address === undefined)
+    return open('The entry of the request, which says how many have to approve, is gone.');
+  return (await findRequestFault(request, address, keys)) ?? checkReview(entry, request);
+}
+
+/** Why the entry of the request is not proven to be in the log; null if it is. */
+async function findRequestFault(
+  request: VoteEntry,
+  address: string,
+  keys: JsonObject[],
+): Promise<Finding | null> {
   const { status, body } = await loadAnswer(`${address}/proof`);
-  if (status !== 200)
-    return { state: 'open', text: `There is no proof of the request’s entry. ${body.detail}` };
+  if (status !== 200) return open(`There is no proof of the request’s entry. ${body.detail}`);
   const proof = body as unknown as Proof;
   const checks = [
     () => checkEntry(request, proof, address.slice(address.lastIndexOf('/') + 1)),
     () => checkPath(proof),
-    () => checkCheckpoint(proof.checkpoint, entry.user_id, keys),
+    () => checkCheckpoint(proof.checkpoint, request.user_id, keys),
   ];
   for (const check of checks) {
     const finding = await check();
     if (finding.state !== 'passed')
       return { ...finding, text: `The entry of the request: ${finding.text}` };
   }
-  return checkReview(entry, request);
+  return null;
 }
 
 interface Answer {

@@ -99,8 +99,8 @@ export function ByWhom({ id, isShort = false }: { id: string; isShort?: boolean 
 }
 
 /**
- * Everybody who decided: all members whose votes did it, or the policy, the series or the token of
- * the account.
+ * Everybody who decided: all members who voted for the decision, or the policy, the series or the
+ * token of the account.
  */
 export function Deciders({ permission }: { permission: Permission }) {
   const { review, status, decided_by, policy_id } = permission;

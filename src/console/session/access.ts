@@ -144,7 +144,7 @@ export function consoleAccess<Q extends NamedQueries>(
     const authenticate = async () => {
       if (secret === undefined) return null;
       const { queries, read } = requestQueries(c, key, preloadPage);
-      const found = await authenticateSession(c, secret, queries);
+      const found = await authenticateSession(c, secret, { queries, isUse: isByPerson(c) });
       return found && { ...found, ...read(found.loaded) };
     };
     const found = await authenticate();
@@ -271,6 +271,11 @@ async function refuse<Q extends NamedQueries>(
 function isAskedByScript({ req }: RequestContext): boolean {
   const asksForJson = req.header('Accept')?.startsWith('application/json') ?? false;
   return req.header('HX-Request') === 'true' || req.query('part') !== undefined || asksForJson;
+}
+
+/** Whether a person made the request; a page that updates itself goes on while nobody is there. */
+function isByPerson(c: RequestContext): boolean {
+  return !METHODS_THAT_READ.includes(c.req.method) || !isAskedByScript(c);
 }
 
 /** The scopes of those for whom requests wait. */

@@ -39,12 +39,18 @@ export interface SessionAuthentication extends Authentication {
   stop: { at: string; by: string; reason: string | null } | null;
 }
 
+interface AuthenticationOptions {
+  /** Makes the preload's queries, which run in the same round trip. */
+  queries?: PreloadQueries;
+  /** Whether the request keeps the session from ending as unused. */
+  isUse?: boolean;
+}
+
 /**
  * Finds the caller whose session a cookie names. Takes round trips as {@link authenticate} does. A
  * session that was started with a user token has the scopes of the token, limited to the member's
  * role, and ends with the token.
  * @param secret the value of the cookie
- * @param queries makes the preload's queries, which run in the same round trip
  * @returns null if the session is unknown, has expired or has ended
  * @throws Problem `account_inactive`, also for a suspended member; `unavailable` while the account
  *   moves
@@ -52,7 +58,7 @@ export interface SessionAuthentication extends Authentication {
 export async function authenticateSession(
   c: RequestContext,
   secret: string,
-  queries: PreloadQueries = async () => [],
+  { queries = async () => [], isUse = true }: AuthenticationOptions = {},
 ): Promise<SessionAuthentication | null> {
   const form = parseCredential(secret, 'session');
   if (!form) return null;
@@ -73,8 +79,8 @@ export async function authenticateSession(
   const account = activeAccount(row);
   const member = activeMember(row);
   if (!member && (row.sessionMember !== null || row.token === null)) return null;
-  recordSessionUsed(database, account.number, row, now);
-  if (member) {
+  if (isUse) recordSessionUsed(database, account.number, row, now);
+  if (isUse && member) {
     const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };
     recordMemberSeen(database, seen, now);
   }
