@@ -21,6 +21,7 @@ export function LiveSentence({ values }: { values: PolicyValues }) {
     <section
       class="card in-words"
       aria-label="The policy in words"
+      tabindex={0}
       hx-nonce={nonce}
       hx-post={SOURCE}
       hx-trigger="input from:'closest form' delay:300ms"
