@@ -93,7 +93,7 @@ it('answers who approved payouts of an amount to a supplier in one form', async 
   expect(expected).toHaveLength(3);
   expect([page.status, shown(page), page.cost.trips]).toEqual([200, expected, 2]);
   const text = readText(page.text);
-  expect(text).toContain('Amount: amount at least 1500, at most 4500Remove');
+  expect(text).toContain('Amount: amount at least 1,500, at most 4,500Remove');
   expect(text).toContain('When: This month, by the clocks of UTC');
   expect(text).toContain('1,500 EUR (amount) and 1 more');
   const [, removed = ''] =
@@ -122,6 +122,27 @@ it('says at its field what is wrong with an amount', async () => {
     400,
     expect.stringContaining('field-scope_key-fault'),
   ]);
+});
+
+it('shows the number that it read from an amount, in the language of the reader', async () => {
+  const { auditor } = await payouts();
+  const chipsIn = async (language: string, query: string) => {
+    const headers = { 'Accept-Language': language };
+    const { text } = await auditor.browser.send('GET', `/console/audit?${query}`, { headers });
+    return readText(/<ul class="chips".*?<\/ul>/s.exec(text)?.[0] ?? '');
+  };
+  // A reader of German may mean one thousand five hundred.
+  const typed = 'scope_max=1.500';
+  expect(await chipsIn('de', typed)).toContain('Amount: amount at most 1,5Remove');
+  expect(await chipsIn('en', typed)).toContain('Amount: amount at most 1.5Remove');
+  const range = 'scope_min=1500.5&scope_max=2e3';
+  expect(await chipsIn('de', range)).toContain('at least 1.500,5, at most 2.000Remove');
+  expect(await chipsIn('de', 'scope_min=1500&scope_max=1500')).toContain('amount 1.500Remove');
+  // What is no number is shown as it was typed.
+  expect(await chipsIn('de', 'scope_min=1,000')).toContain('at least 1,000Remove');
+  const { text } = await auditor.browser.get('/console/audit');
+  for (const name of ['scope_min', 'scope_max'])
+    expect(text).toContain(`id="field-${name}-hint">Without separators, such as 1500.5<`);
 });
 
 it('leads from every cell to the entries with the same', async () => {

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { EventType } from '../../audit/entry';
+import { queryDecimal } from '../../http/fields';
 import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
 import { agentsOf, decidersOf } from '../frame/names';
@@ -116,7 +117,7 @@ export function FilterForm({ filters, timeZone, refusal }: FilterFormProps) {
 
 /** A number as the API takes it. A text that is no number is shown as it was typed. */
 function NumberField(field: { label: string; name: string; value: string | undefined }) {
-  return <TextField {...field} inputmode="decimal" />;
+  return <TextField {...field} inputmode="decimal" hint="Without separators, such as 1500.5" />;
 }
 
 /** A time in UTC. A text that is no time is shown as it was typed, in a field that can hold it. */
@@ -196,16 +197,26 @@ const NO_RANGE = { scope_min: null, scope_max: null };
 /** A range of amounts in words, with the name of the limit. */
 function Range({ filters: { scope_key = '', scope_min, scope_max } }: { filters: Filters }) {
   const bounds = [
-    scope_min !== undefined && ['at least ', <Code text={scope_min} />],
-    scope_max !== undefined && ['at most ', <Code text={scope_max} />],
+    scope_min !== undefined && ['at least ', <Bound text={scope_min} />],
+    scope_max !== undefined && ['at most ', <Bound text={scope_max} />],
   ].filter((bound) => bound !== false);
   return (
     <>
       <Code text={scope_key} />{' '}
-      {scope_min === scope_max && scope_min !== undefined && <Code text={scope_min} />}
+      {scope_min === scope_max && scope_min !== undefined && <Bound text={scope_min} />}
       {scope_min !== scope_max && joinElements(bounds)}
     </>
   );
+}
+
+/**
+ * The number that was read, in the reader's language: a typed `1.500` is 1.5. A text that is no
+ * number is shown as it was typed.
+ */
+function Bound({ text }: { text: string }) {
+  const { formatNumber } = usePage();
+  const read = queryDecimal.safeParse(text);
+  return <Code text={read.success ? formatNumber(read.data) : text} />;
 }
 
 function whenText(period: Period, timeZone: string): Child {
