@@ -236,13 +236,14 @@ it('shows a period on the clocks of the reader, whose zone the quiet hours or th
   expect(new URLSearchParams(day.split('?')[1]).get('end_date')).toBe('2026-11-11T23:00:00.000Z');
 });
 
-/** An account with a request, many denials after it, and its auditor. */
-async function makeLongLog(denials: number) {
+/** An account with requests for a rare file, many denials after them, and its auditor. */
+async function makeLongLog(denials: number, rareRequests = 1) {
   const world = new World();
   await (await world.account()).agent();
   const account = await world.account({ plan: 'pro' });
   const rare = await account.agent({ name: 'Archivist' });
-  await rare.request({ resource: 'file:rare', scope: { amount: 7 } });
+  for (let i = 0; i < rareRequests; i++)
+    await rare.request({ resource: 'file:rare', scope: { amount: 7 } });
   const agent = await account.agent();
   world.advance(HOUR);
   await agent.request();
@@ -258,6 +259,12 @@ async function goOn(browser: Browser, page: Answer): Promise<Answer[]> {
   if (!address) return [];
   const part = await browser.get(address.replaceAll('&amp;', '&'));
   return [part, ...(await goOn(browser, part))];
+}
+
+/** Where a person looks further without the script. */
+function furtherLink({ text }: Answer): string {
+  const [, link = ''] = /href="([^"]+)" rel="next">Look further</.exec(text) ?? [];
+  return link.replaceAll('&amp;', '&');
 }
 
 it('searches on by itself for what no index has, and says how far it has looked', async () => {
@@ -280,19 +287,34 @@ it('searches on by itself for what no index has, and says how far it has looked'
   // Without the script, by links.
   let next = page;
   for (let i = 0; i < 2; i++) {
-    const [, link = ''] = /href="([^"]+)" rel="next">Look further</.exec(next.text) ?? [];
-    expect(link).not.toContain('part=');
-    next = await browser.get(link.replaceAll('&amp;', '&'));
+    expect(furtherLink(next)).not.toContain('part=');
+    next = await browser.get(furtherLink(next));
   }
   expect(shown(next)).toEqual([1]);
   const none = await goOn(browser, await browser.get('/console/audit?scope_min=8'));
   expect(readText(none.at(-1)?.text ?? '')).toContain('No entry matches these filters.');
-  const [, link = ''] = /href="([^"]+)" rel="next">Look further</.exec(page.text) ?? [];
-  const later = await goOn(browser, await browser.get(link.replaceAll('&amp;', '&')));
-  expect(readText(later.at(-1)?.text ?? '')).toContain('1 entry matches.');
   // An index has these: the list is complete and stays up to date.
   const indexed = await browser.get('/console/audit?event_type=request&resource=file:rare');
   expect([shown(indexed), indexed.text.includes('every 5s')]).toEqual([[1], true]);
+});
+
+it('says that matches are further ones where the search begins after the first page', async () => {
+  const { browser } = await makeLongLog(2_500, 3);
+  const lookFurther = async (query: string) => {
+    const first = await browser.get(`/console/audit?resource=file:rare${query}`);
+    const page = await browser.get(furtherLink(first));
+    const last = (await goOn(browser, page)).at(-1)?.text ?? '';
+    return { first: readText(first.text), page: readText(page.text), last: readText(last) };
+  };
+  const newest = await lookFurther('');
+  expect(newest.first).toContain('No entry matches so far');
+  expect(newest.page).toContain('No further entry matches so far');
+  expect(newest.last).toContain('All entries were looked at. 3 further entries match.');
+  // The first page has all of them.
+  const oldest = await lookFurther('&order=asc');
+  expect(oldest.first).toContain('3 entries match so far');
+  expect(oldest.page).toContain('No further entry matches so far');
+  expect(oldest.last).toContain('No further entry matches these filters.');
 });
 
 it('stops by itself after some pages, and at a full one', async () => {

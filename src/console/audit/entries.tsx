@@ -16,7 +16,7 @@ const MAX_LOOKS = 20;
 export interface Progress {
   /** How many pages it has loaded by itself. */
   looks: number;
-  /** How many entries the pages before had. */
+  /** How many entries the pages of this search had so far. */
   found: number;
   /** Whether it began with the first page of the list. */
   isFromStart: boolean;
@@ -44,10 +44,10 @@ interface EntriesProps {
 }
 
 /** The entries of a page, and the way to the next ones. */
-export function Entries({ search, progress, ...props }: EntriesProps) {
-  const { filters, shown, timeZone, origin } = props;
+export function Entries({ search, filters, shown, timeZone, origin, ...props }: EntriesProps) {
   const { page, examinedTo } = search;
-  const found = progress.found + page.data.length;
+  const found = props.progress.found + page.data.length;
+  const progress = { ...props.progress, found };
   const address = new URL(auditAddress(shown), origin);
   return (
     <>
@@ -58,7 +58,7 @@ export function Entries({ search, progress, ...props }: EntriesProps) {
         <Further
           examinedTo={examinedTo}
           address={withParameters(address, { cursor: page.next_cursor })}
-          progress={{ ...progress, found }}
+          progress={progress}
           isForward={filters.order === 'asc'}
         />
       )}
@@ -69,7 +69,7 @@ export function Entries({ search, progress, ...props }: EntriesProps) {
           )}
           {progress.looks > 0 && found > 0 && !page.has_more && (
             <p class="soft">
-              All entries were looked at. <Matches count={found} />.
+              All entries were looked at. <Matches {...progress} />.
             </p>
           )}
           <NextPage
@@ -113,7 +113,7 @@ function Further({ examinedTo, address, progress, isForward }: FurtherProps) {
   return (
     <div class="further" {...attributes}>
       <p role="status">
-        Looked {isForward ? 'up to' : 'back to'} <Time at={examinedTo} />. <Matches count={found} />{' '}
+        Looked {isForward ? 'up to' : 'back to'} <Time at={examinedTo} />. <Matches {...progress} />{' '}
         so far.
       </p>
       <p class="actions">
@@ -123,12 +123,15 @@ function Further({ examinedTo, address, progress, isForward }: FurtherProps) {
   );
 }
 
-function Matches({ count }: { count: number }) {
+/** Says how many entries match. Those on pages before the search began are not counted. */
+function Matches({ found, isFromStart }: Pick<Progress, 'found' | 'isFromStart'>) {
   const { formatNumber } = usePage();
-  if (count === 0) return <>No entry matches</>;
+  const further = isFromStart ? '' : 'further ';
+  if (found === 0) return <>No {further}entry matches</>;
   return (
     <>
-      {formatNumber(count)} {pluralOf(count, 'entry matches', 'entries match')}
+      {formatNumber(found)} {further}
+      {pluralOf(found, 'entry matches', 'entries match')}
     </>
   );
 }
