@@ -28,12 +28,11 @@ export type Filters = { [name in FilterName]?: string };
 /** The filters as `GET /v1/audit` has them. They are not validated yet. */
 export type ApiFilters = { [name in (typeof API_NAMES)[number]]?: string };
 
-/** Filters that no index has. */
-const EXAMINED: readonly FilterName[] = ['resource', 'decided_by', 'scope_key'];
-
 /** Filters that do not set the limits of the time, or the order. */
 const NARROWING: readonly FilterName[] = [
-  ...EXAMINED,
+  'resource',
+  'decided_by',
+  'scope_key',
   'agent_id',
   'event_type',
   'action',
@@ -51,14 +50,6 @@ export function isNarrowed(filters: Filters): boolean {
 /** Whether the filters leave out no entry. */
 export function isUnfiltered({ order: _, ...others }: Filters): boolean {
   return Object.keys(others).length === 0;
-}
-
-/**
- * Whether the filters have no index: a page of the list then examines a limited number of entries,
- * and may have few of them or none.
- */
-export function isExamined(filters: Filters): boolean {
-  return EXAMINED.some((name) => name in filters);
 }
 
 /** The date and time of an HTML field, which has no offset. */
