@@ -37,10 +37,10 @@ export function selectPositions(
 export const MAX_EXAMINED = 600;
 
 /**
- * The same for a page of the explorer, which reads 10,500 rows at most together with its timeline
+ * The same for a page of the explorer, which reads 9,900 rows at most together with its timeline
  * and all names.
  */
-export const MAX_EXAMINED_FOR_PERSON = 1_200;
+export const MAX_EXAMINED_FOR_PERSON = 1_000;
 
 /**
  * As {@link selectPositions}, of the entries whose details match too, with the column `is_end`. No

@@ -29,8 +29,8 @@ export interface Line {
 const MOST_OF_REPLAY = 4_200;
 /** A list of what a connection made examines 500 permissions, and reads most of them twice. */
 const MOST_OF_CONNECTION = 1_500;
-/** A search of the explorer examines 1,200 entries, and reads each three times; the timeline 4,500. */
-const MOST_OF_SEARCH = 8_100;
+/** A search of the explorer examines 1,000 entries, and reads each three times; the timeline 4,500. */
+const MOST_OF_SEARCH = 7_500;
 /** The form of a policy reads the names of up to 1,000 people. */
 const MOST_OF_FORM = 1_100;
 
