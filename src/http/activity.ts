@@ -4,7 +4,7 @@ import type { ActivityAction } from '../db/activity-actions';
 import { accounts } from '../db/schema';
 import { notFound } from '../errors';
 import { type Guard, hasRow } from '../ledger/guard';
-import type { ActivityRecord } from '../ledger/ledger';
+import type { ActivityRecord } from '../ledger/insert-records';
 import type { Id } from '../lib/typeid';
 import { newId, type OperatorContext, type UserContext, type UserPrincipal } from './context';
 

@@ -12,7 +12,6 @@ import {
 } from '../db/database';
 import type { permissionOutcomes } from '../db/permission-outcomes';
 import type * as schema from '../db/schema';
-import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { appendEntries, roomGuards, TransitionLost, transitionGuard, writerGuard } from './append';
@@ -20,6 +19,7 @@ import { type Authority, credentialGuard } from './authority';
 import type { Entry } from './entry';
 import { type Guard, guardStatement } from './guard';
 import { type Accounts, holdGuard } from './hold';
+import { type ActivityRecord, insertRecords } from './insert-records';
 import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
 import { stopGuards } from './stop';
 import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
@@ -82,12 +82,6 @@ type StateTable = Schema[
   | 'votes'];
 
 type WritableTable = RecordTable | typeof permissionOutcomes | typeof connectionRequests;
-
-/** A record of what a user or the operator changed in an account, or of a download. */
-export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
-  /** The account's number; SQL for an account that the same change creates. */
-  account: number | SQL<number>;
-};
 
 /** Builds statements that insert, update and delete rows of some tables. */
 interface Writer<T> {
@@ -260,7 +254,7 @@ export class Ledger {
     const { build } = this.database;
     const statements: readonly Statement[] = changes(build as unknown as RecordWriter);
     const recording = [
-      build.insert(activity).values([record, ...furtherRecords]),
+      ...insertRecords(build, [record, ...furtherRecords]),
       markRetention(build, sql`(${record.account})`, record.createdAt),
     ];
     // The account of the record may be created by the statements.

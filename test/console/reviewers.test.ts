@@ -82,6 +82,30 @@ describe('a member whom policies need', () => {
     },
   );
 
+  it.each(['status', 'remove'] as const)(
+    'is replaced in more policies than one statement can record (%s)',
+    async (form) => {
+      const { account, ada, bea, cem, browser, policy } = await open();
+      const { name, actions, resources, effect, review } = policy;
+      for (let number = 2; number <= 12; number++) {
+        await account.must(201, 'POST', '/v1/policies', {
+          ...{ name: `${name} ${number}`, effect, actions, resources, review },
+        });
+      }
+      const { text } = await browser.get(pageOf(ada));
+      const field = form === 'status' ? 'status_replacement' : 'removal_replacement';
+      const fields = { ...goingOf(text, ada, form), [field]: cem.id };
+      const answer = await browser.submit(`${pageOf(ada)}/${form}`, fields);
+      expect([answer.status, answer.cost.trips]).toEqual([303, 2]);
+      const { body: policies } = await account.must(200, 'GET', '/v1/policies');
+      const reviewers = policies.data.map(({ review }: Json) => review.members);
+      expect(reviewers).toEqual(Array(12).fill([cem.id, bea.id]));
+      const { body } = await account.must(200, 'GET', '/v1/activity?action=policy.updated');
+      const ids = (list: Json[], key: string) => list.map((each) => each[key]).toSorted();
+      expect(ids(body.data, 'target')).toEqual(ids(policies.data, 'id'));
+    },
+  );
+
   it('is replaced also where they become a reviewer later, and named once', async () => {
     const { account, bea, cem, browser, policy } = await open({ escalation: true });
     const { text } = await browser.get(pageOf(cem));

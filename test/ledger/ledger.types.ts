@@ -5,7 +5,8 @@ import { permissionOutcomes } from '../../src/db/permission-outcomes';
 import { accounts, agentStatistics, agents, auditEntries, permissions } from '../../src/db/schema';
 import type { UserContext } from '../../src/http/context';
 import type { Entry } from '../../src/ledger/entry';
-import { type ActivityRecord, type InternalWriter, Ledger } from '../../src/ledger/ledger';
+import type { ActivityRecord } from '../../src/ledger/insert-records';
+import { type InternalWriter, Ledger } from '../../src/ledger/ledger';
 
 /** Ways to change a state without its entry. */
 export async function forbidden(

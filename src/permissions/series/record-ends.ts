@@ -9,10 +9,7 @@ import type { Ledger, RecordWriter } from '../../ledger/ledger';
 import { isSeries, type SeriesRow } from './series';
 import { earlyEndOfSeries } from './usage';
 
-/**
- * Maximum number of series whose ends one transaction records: one statement inserts the records,
- * and D1 binds at most 100 parameters.
- */
+/** Maximum number of series whose ends one transaction records. */
 const SLICE = 10;
 
 /** Another run, or a person, ended one of the series meanwhile. */
