@@ -66,7 +66,7 @@ describe('the checklist of an owner', () => {
     expect(await done()).toBe(undefined);
   });
 
-  it('is for owners, in the list of what waits for them', async () => {
+  it('is for owners who sign in as themselves, in the list of what waits for them', async () => {
     const { account, browser } = await open();
     const admin = await makeMember(account, 'admin');
     const has = async (own: typeof browser, path: string) =>
@@ -78,6 +78,9 @@ describe('the checklist of an owner', () => {
       await has(browser, '/console?part=list'),
       await has(admin.browser, '/console'),
     ]).toEqual([true, false, false, false, false]);
+    await browser.signInWithToken(await browser.makeToken());
+    const page = await browser.get('/console');
+    expect([page.status, CHECKLIST.test(readText(page.text))]).toEqual([200, false]);
   });
 });
 
