@@ -149,6 +149,17 @@ describe('a member whom policies need', () => {
     expect((await owner.browser.get(path)).text).not.toContain('Too few reviewers');
   });
 
+  it('is not said to be gone to a reader who may not know who is a member', async () => {
+    const { account, ada, cem, browser, policy } = await open({ escalation: true });
+    const { body } = await account.must(201, 'POST', '/v1/me/tokens', {
+      scopes: ['policies:read', 'policies:write'],
+    });
+    await browser.signInWithToken(body.token);
+    const page = await browser.get(`/console/policies/${policy.id}`);
+    for (const { id } of [ada, cem]) expect(page.text).toContain(`value="${id}" checked`);
+    expect(page.text).not.toContain('is gone, or may not decide');
+  });
+
   it('is replaced by nobody of another account, nor by the same member, nor by a token that may not', async () => {
     const { world, account, ada, bea, cem, browser, policy } = await open();
     const stranger = await makeMember(await world.account(), 'approver');

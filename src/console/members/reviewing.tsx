@@ -43,9 +43,9 @@ export async function loadReviewing(
   const mayReplace = named.length > 0 && scopes.includes('policies:write');
   const [short, deciders] = await Promise.all([
     listShortWithout(context, { member: member.id }),
-    mayReplace ? loadDeciders(context) : [],
+    mayReplace ? loadDeciders(context) : null,
   ]);
-  const others = deciders
+  const others = (deciders ?? [])
     .filter(({ id }) => id !== member.id)
     .map((other) => {
       const name = toOneLine(memberName(other));

@@ -44,8 +44,8 @@ export async function loadEditor(
     loadDeciders(context),
     draft ? replayRequests(context, { policy: draft, days }) : null,
   ]);
-  const deciders = members.map(({ id, status }) => ({ id, isInvited: status === 'invited' }));
-  return { names, deciders, replay };
+  const deciders = members?.map(({ id, status }) => ({ id, isInvited: status === 'invited' }));
+  return { names, deciders: deciders ?? null, replay };
 }
 
 interface EditorProps {

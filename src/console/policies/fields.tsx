@@ -35,7 +35,8 @@ interface PolicyFieldsProps {
   isNew: boolean;
   /** Whether the form gets one more row for a condition. */
   hasNewRow: boolean;
-  deciders: Decider[];
+  /** Null if the reader may not know who may decide. */
+  deciders: Decider[] | null;
 }
 
 /** A member who may decide. */
@@ -259,7 +260,7 @@ interface PeopleFieldsProps {
   /** The fields are called this, and `_roles` or `_members`. */
   name: string;
   values: PeopleValues;
-  deciders: Decider[];
+  deciders: Decider[] | null;
   hint: string;
 }
 
@@ -285,13 +286,13 @@ export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFie
           />
         ))}
         {union(
-          deciders.map(({ id }) => id),
+          (deciders ?? []).map(({ id }) => id),
           members,
         ).map((id) => (
           <CheckBox
             label={[
               <Named id={id} isShort />,
-              <small>{standingOf(deciders.find((each) => each.id === id))}</small>,
+              <small>{deciders && standingOf(deciders.find((each) => each.id === id))}</small>,
             ]}
             name={`${name}_members`}
             value={id}
