@@ -15,7 +15,16 @@ export interface ShortPolicy {
 
 /** Lists the active policies that have fewer reviewers than they need. */
 export function listShortPolicies(context: UserContext): Promise<ShortPolicy[]> {
-  return loadShort(context, countReviewers(context, null), sql`true`);
+  return loadShort(context, countReviewers(context, null));
+}
+
+/** Finds a policy if it is active and has fewer reviewers than it needs. */
+export async function findShortPolicy(
+  context: UserContext,
+  { id }: { id: Id<'policy'> },
+): Promise<ShortPolicy | undefined> {
+  const [short] = await loadShort(context, countReviewers(context, null), eq(policies.id, id));
+  return short;
 }
 
 /**
@@ -45,7 +54,7 @@ function countReviewers({ principal }: UserContext, without: Id<'member'> | null
 async function loadShort(
   { reader, principal }: UserContext,
   reviewers: SQL<number>,
-  condition: SQL,
+  condition?: SQL,
 ): Promise<ShortPolicy[]> {
   const approvals = sql<number>`${RULE} ->> 'approvals'`;
   const [rows] = await reader.load([

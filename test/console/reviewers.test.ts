@@ -142,11 +142,26 @@ describe('a member whom policies need', () => {
     expect(page.cost.trips).toBe(2);
     expect(readText(page.text)).toContain(`${ada.email} is gone, or may not decide`);
     expect(readText(page.text)).toContain(
-      'Too few reviewers: it needs 2 approvals, and 1 person may review.',
+      'Too few reviewers: it needs 2 approvals, and 1 person may review. Requests that this policy sends to reviewers wait until they expire.',
     );
     await account.must(200, 'PUT', path.replace('/console', '/v1'), { is_active: false });
     expect((await browser.get('/console/policies')).text).not.toContain(mark);
     expect((await owner.browser.get(path)).text).not.toContain('Too few reviewers');
+  });
+
+  it('leaves requests that wait until the escalation, where a policy has one', async () => {
+    const { account, ada, bea, browser, policy } = await open({ escalation: true });
+    const { text } = await browser.get(pageOf(ada));
+    await browser.submit(`${pageOf(ada)}/remove`, goingOf(text, ada, 'remove'));
+    const path = `/console/policies/${policy.id}`;
+    const page = await browser.get(path);
+    const notice = 'Requests that this policy sends to reviewers wait until';
+    expect(readText(page.text)).toContain(`${notice} the escalation. Name others`);
+    const { name, actions, resources, effect } = policy;
+    const other = { name, actions, resources, effect, review: { members: [bea.id] } };
+    for (let number = 0; number < 5; number++)
+      await account.must(201, 'POST', '/v1/policies', other);
+    expect((await browser.get(path)).cost.read).toBe(page.cost.read);
   });
 
   it('is not said to be gone to a reader who may not know who is a member', async () => {

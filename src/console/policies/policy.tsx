@@ -4,7 +4,7 @@ import { equalJson, type Json } from '../../lib/json';
 import { formatTimeOrNull } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
 import { deletePolicy } from '../../policies/delete';
-import { listShortPolicies } from '../../policies/list-short';
+import { findShortPolicy } from '../../policies/list-short';
 import { type Policy, type PolicyRow, presentPolicy } from '../../policies/policy';
 import { type preloadPolicy, updatePolicy } from '../../policies/update';
 import {
@@ -143,7 +143,7 @@ async function sendPolicy(
   const { context } = c.var.signedIn;
   const [contents, short] = await Promise.all([
     loadEditor(context, edited),
-    listShortPolicies(context),
+    findShortPolicy(context, requirePolicy(c)),
   ]);
   const mayWrite = context.principal.scopes.includes('policies:write');
   const policy = shownPolicy(c);
@@ -174,7 +174,7 @@ async function sendPolicy(
             />
           )}
         </div>
-        <ShortNotice short={short.find(({ id }) => id === policy.id)} />
+        <ShortNotice short={short} review={policy.review} />
         <RefusedApproval query={(name) => c.req.query(name)} />
         {isFormSent && <p class="soft">As it is saved:</p>}
         {(isFormSent || !mayWrite) && <PolicySentence policy={policy} />}

@@ -1,4 +1,5 @@
 import type { ShortPolicy } from '../../policies/list-short';
+import type { Policy } from '../../policies/policy';
 import { Badge } from '../parts/inline';
 import { pluralOf } from '../parts/words';
 
@@ -18,12 +19,19 @@ export function ShortBadge() {
 }
 
 /** Says on the page of a policy that it has too few reviewers; nothing if it has enough. */
-export function ShortNotice({ short }: { short: ShortPolicy | undefined }) {
+export function ShortNotice({
+  short,
+  review,
+}: {
+  short: ShortPolicy | undefined;
+  review: Policy['review'];
+}) {
   if (!short) return null;
   return (
     <p class="notice bad" role="status">
       <strong>Too few reviewers:</strong> {reviewersText(short)} Requests that this policy sends to
-      reviewers wait until they expire. Name others, or lower the number of approvals.
+      reviewers wait until {review?.escalation ? 'the escalation' : 'they expire'}. Name others, or
+      lower the number of approvals.
     </p>
   );
 }
