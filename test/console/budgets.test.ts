@@ -157,6 +157,24 @@ describe('the pages of policies', () => {
     expect(await textOf(browser, paths[1] ?? '')).toContain('Today (UTC): 0 of 3 approved');
   });
 
+  it('write numbers as in the language of the reader', async () => {
+    const { account, browser, agent } = await makeScene('auditor');
+    const policy = await createPolicy(account, {
+      budget: { per: 'day', requests: 3_000, sum: { key: 'amount', max: 20_000.5 } },
+      conditions: { amount: { min: 1.5, max: 2_000.5 }, parts: { max: 4_000 } },
+      max_uses: 1_000,
+    });
+    await agent.request({ action: 'refund.send', scope: { amount: 1_000.5, parts: 1 } });
+    for (const path of ['/console/policies', `/console/policies/${policy.id}`]) {
+      const headers = { 'Accept-Language': 'de' };
+      const text = readText((await browser.send('GET', path, { headers })).text);
+      expect(text).toContain('amount is from 1,5 to 2.000,5 and parts is at most 4.000.');
+      expect(text).toContain('allows at most 1.000 uses.');
+      expect(text).toContain('at most 3.000 requests and 20.000,5 of amount together.');
+      expect(text).toContain('1 of 3.000 approved, 1.000,5 of 20.000,5 amount.');
+    }
+  });
+
   it('say when a policy expires, and that it has expired', async () => {
     const { world, account, browser } = await makeScene();
     const policy = await createPolicy(account, { expires_at: '2026-01-31T12:01:00Z' });

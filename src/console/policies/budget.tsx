@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import type { NumberFormat } from '../../lib/number-format';
 import type { Policy } from '../../policies/policy';
 import { usePage } from '../frame/page-context';
 import { FieldFault, SelectField, TextField, useFault, useRefusal } from '../parts/form';
@@ -88,7 +89,7 @@ export function BudgetSentence({
 }: {
   policy: Pick<ShownPolicy, 'budget' | 'expires_at'>;
 }) {
-  const { now } = usePage();
+  const { now, formatNumber } = usePage();
   const isOver = expiresAt !== null && Date.parse(expiresAt) <= now;
   return (
     <>
@@ -96,7 +97,8 @@ export function BudgetSentence({
         <>
           {' '}
           {EACH[budget.per]}
-          {budget.per !== 'total' && ' (UTC)'} at most {joinElements(limitsOf(budget), ' and ')}.
+          {budget.per !== 'total' && ' (UTC)'} at most{' '}
+          {joinElements(limitsOf(budget, formatNumber), ' and ')}.
         </>
       )}
       {expiresAt !== null && (
@@ -109,10 +111,11 @@ export function BudgetSentence({
   );
 }
 
-function limitsOf({ requests, sum }: Budget): Child[] {
+function limitsOf({ requests, sum }: Budget, formatNumber: NumberFormat): Child[] {
   const limits: Child[] = [];
-  if (requests !== undefined) limits.push(`${requests} ${pluralOf(requests, 'request')}`);
-  if (sum) limits.push([`${sum.max} of `, <Code text={sum.key} />, ' together']);
+  if (requests !== undefined)
+    limits.push(`${formatNumber(requests)} ${pluralOf(requests, 'request')}`);
+  if (sum) limits.push([`${formatNumber(sum.max)} of `, <Code text={sum.key} />, ' together']);
   return limits;
 }
 
@@ -120,11 +123,13 @@ const SINCE = { hour: 'This hour', day: 'Today (UTC)', month: 'This month' };
 
 /** How much of the budget of a policy is used in the current window; nothing without a budget. */
 export function BudgetUsage({ policy: { budget, usage } }: { policy: Policy }) {
+  const { formatNumber } = usePage();
   if (!budget || !usage) return null;
   const { requests, sum } = budget;
-  const used: Child[] = [];
-  used.push(`${usage.requests}${requests === undefined ? '' : ` of ${requests}`} approved`);
-  if (sum) used.push([`${usage.sum} of ${sum.max} `, <Code text={sum.key} />]);
+  const most = requests === undefined ? '' : ` of ${formatNumber(requests)}`;
+  const used: Child[] = [`${formatNumber(usage.requests)}${most} approved`];
+  if (sum)
+    used.push([`${formatNumber(usage.sum)} of ${formatNumber(sum.max)} `, <Code text={sum.key} />]);
   return (
     <p class="soft usage">
       {budget.per === 'total' ? ['Since ', <Time at={usage.window_start} />] : SINCE[budget.per]}:{' '}

@@ -1,8 +1,10 @@
 import type { Child } from 'hono/jsx';
 import { duration } from '../../lib/duration';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import type { NumberFormat } from '../../lib/number-format';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
+import { usePage } from '../frame/page-context';
 import { Code, joinElements, Named, Written } from '../parts/inline';
 import { pluralOf } from '../parts/words';
 import { BudgetSentence } from './budget';
@@ -26,10 +28,11 @@ interface PolicySentenceProps {
  */
 export function PolicySentence({ policy, isOpen = false }: PolicySentenceProps) {
   const { effect, actions, resources, agent_ids: agents, review } = policy;
+  const { formatNumber } = usePage();
   const conditions: Child[] = Object.entries(policy.conditions).map(([key, condition]) => [
     <Code text={key} />,
     ' ',
-    <Written text={conditionText(condition)} />,
+    <Written text={conditionText(condition, formatNumber)} />,
   ]);
   if (isOpen) conditions.push('…');
   return (
@@ -65,20 +68,20 @@ function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
 }
 
 /** A condition in words. Two bounds are one range. */
-function conditionText(condition: Json): string {
+function conditionText(condition: Json, formatNumber: NumberFormat): string {
   if (!isJsonObject(condition)) return JSON.stringify(condition);
   const { min, max, ...others } = condition;
   if (min === undefined || max === undefined) {
-    return operatorTexts(condition).join(' and ') || 'is anything';
+    return operatorTexts(condition, formatNumber).join(' and ') || 'is anything';
   }
-  const range = `is from ${valueText(min)} to ${valueText(max)}`;
-  return [range, ...operatorTexts(others)].join(' and ');
+  const range = `is from ${valueText(min, formatNumber)} to ${valueText(max, formatNumber)}`;
+  return [range, ...operatorTexts(others, formatNumber)].join(' and ');
 }
 
-function operatorTexts(operators: JsonObject): string[] {
+function operatorTexts(operators: JsonObject, formatNumber: NumberFormat): string[] {
   const words: Record<string, string> = OPERATOR_WORDS;
   return Object.entries(operators).map(
-    ([operator, value]) => `${words[operator] ?? operator} ${valueText(value)}`,
+    ([operator, value]) => `${words[operator] ?? operator} ${valueText(value, formatNumber)}`,
   );
 }
 
@@ -115,9 +118,10 @@ function CapSentence({
 }: {
   policy: Pick<ShownPolicy, 'token_ttl' | 'max_uses'>;
 }) {
+  const { formatNumber } = usePage();
   if (ttl === null && uses === null) return null;
   const parts: string[] = [];
   if (ttl !== null) parts.push(`is valid for at most ${duration(ttl * SECOND)}`);
-  if (uses !== null) parts.push(`allows at most ${uses} ${pluralOf(uses, 'use')}`);
+  if (uses !== null) parts.push(`allows at most ${formatNumber(uses)} ${pluralOf(uses, 'use')}`);
   return <> The token {parts.join(' and ')}.</>;
 }
