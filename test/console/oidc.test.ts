@@ -746,6 +746,27 @@ describe('an invitation that is accepted with the identity provider', () => {
     expect(await activeIdentities()).toContain(1);
   });
 
+  it('calls the member as the person says on the page of the invitation', async () => {
+    const scene = await open();
+    const account = await scene.world.account();
+    const { id, path, url } = await invite(account);
+    const page = await scene.browser.get(new URL(url).pathname);
+    const form = /<form method="post" action="([^"]*)" id="([^"]*)"/.exec(page.text);
+    const field = /<input[^>]* name="member_name"[^>]*>/.exec(page.text)?.[0];
+    expect([form?.[1], field]).toEqual([path, expect.stringContaining(` form="${form?.[2]}"`)]);
+    const send = (name: string) => scene.browser.submit(path, { member_name: name });
+    const refused = await send('x'.repeat(256));
+    expect([refused.status, scene.browser.flow]).toEqual([400, '']);
+    const longest = '\u{1f9ed}'.repeat(255);
+    const address = (await send(longest)).headers.get('Refresh')?.replace('0; url=', '') ?? '';
+    const joined = await comeBack(scene.browser, scene.provider.signIn(address, ada()));
+    expect(joined.status).toBe(303);
+    expect((await whoAmI(scene)).member).toMatchObject({ id, name: longest });
+    const { body } = await account.must(200, 'GET', '/v1/activity?action=member.joined');
+    const own = body.data.find(({ target }: Json) => target === id);
+    expect(own.changes).toEqual(['name']);
+  });
+
   it.each<[string, Partial<Person>, string]>([
     ['another address', { email: 'eve@example.com' }, 'the address eve@example.com.'],
     [

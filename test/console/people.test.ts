@@ -174,6 +174,7 @@ describe('an invitation in the console', () => {
       'AI agents ask before they act',
       'Your role is approver. Approves and denies what agents ask for.',
       'Approve and deny requests',
+      'Passkeys need JavaScript, which is off in this browser.',
     ]) {
       expect(textOf(page)).toContain(part);
     }

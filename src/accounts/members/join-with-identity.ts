@@ -28,6 +28,7 @@ import { removeMemberStatements } from './remove';
  *    After a crash sign-ins are refused for {@link JOINING_TIME}; then the next one makes an
  *    account of the person's own. The invitation can be accepted all the time.
  * 3. The member becomes active with the identity, and is signed in: one transaction.
+ * @param proof also how the person wants to be called; undefined for as the invitation says
  * @returns the secret of the session's cookie
  * @throws Problem `wrong_credential` unless the provider has verified the invited e-mail address;
  *   `conflict` if the identity belongs to another account that the person cannot leave;
@@ -37,7 +38,7 @@ export async function joinWithIdentity(
   c: RequestContext,
   invitation: FoundInvitation,
   claims: Claims,
-  proof: Proof,
+  proof: Proof & { name: string | undefined },
 ): Promise<string> {
   requireInvitedEmail(c, invitation, claims);
   const identity = await readIdentity(c, claims);

@@ -187,6 +187,8 @@ type TextFieldProps = LabelledProps & {
   autocomplete?: string;
   list?: string;
   inputmode?: 'decimal';
+  /** The id of the form that sends the field, if the field stands outside of it. */
+  form?: string | undefined;
   /** Whether the script fills in the reader's time zone while the field is empty. */
   isTimeZone?: boolean;
 };

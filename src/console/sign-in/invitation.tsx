@@ -17,12 +17,15 @@ import type { MemberRole } from '../../identity/roles';
 import { formatTime } from '../../lib/time';
 import { sendPage } from '../frame/page';
 import { AbilityList, ROLE_SUMMARIES } from '../members/roles';
-import { TextField } from '../parts/form';
+import { NeedsScript, TextField } from '../parts/form';
 import { deviceName, Time, toOneLine, Written } from '../parts/inline';
 import { setSessionCookie } from '../session/session';
 import { tellNext } from '../session/told';
 import { OidcButton } from './oidc/button';
 import { redirectToOwnHost } from './sign-in';
+
+/** The id of the form that sends the person to the identity provider, with the name. */
+const PROVIDER_FORM = 'join-with-provider';
 
 function JoinWithProvider({
   oidc,
@@ -39,7 +42,11 @@ function JoinWithProvider({
       <p>
         Or join with {providerName(oidc)}. Sign in there as <strong>{email}</strong>.
       </p>
-      <OidcButton oidc={oidc} action={action} verb="Join" />
+      {/* The first button is the one that Enter presses: in the name, Enter must not send it. */}
+      <button type="submit" form={PROVIDER_FORM} disabled hidden>
+        Nothing
+      </button>
+      <OidcButton oidc={oidc} action={action} verb="Join" id={PROVIDER_FORM} />
       <p class="hint">
         If you have an account of your own with {providerName(oidc)}, you leave it. That is possible
         only while it has no agents and no other members.
@@ -117,6 +124,7 @@ export const invitationRoutes = new Hono<AppEnv>()
           value={row.name ?? ''}
           maxlength={255}
           autocomplete="name"
+          form={c.var.config.oidc?.client ? PROVIDER_FORM : undefined}
           hint="The log and the other members see it with what you decide."
         />
         <TextField
@@ -131,6 +139,7 @@ export const invitationRoutes = new Hono<AppEnv>()
         <button type="button" data-passkey="make" data-action={action}>
           Make a passkey and join
         </button>
+        <NeedsScript />
         <JoinWithProvider oidc={c.var.config.oidc} email={row.email} action={`${action}/oidc`} />
       </>
     );

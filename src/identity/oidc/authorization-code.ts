@@ -53,6 +53,8 @@ export interface Flow {
   verifier: string;
   /** The secret of the invitation that the person accepts; null for a sign-in. */
   invitation: string | null;
+  /** How the person who joins wants to be called; null for as the invitation says. */
+  memberName: string | null;
   /** The page to which the person comes after a sign-in. */
   returnPath: string;
   /**

@@ -8,15 +8,17 @@ interface OidcButtonProps {
   action: string;
   /** The purpose, such as `Join`. */
   verb: string;
+  /** The id of the form, for fields outside of it. */
+  id?: string;
   /** Hidden fields. */
   fields?: Record<string, string | null>;
 }
 
 /** A button that opens the identity provider; nothing if the deployment has none. */
-export function OidcButton({ oidc, action, verb, fields = {} }: OidcButtonProps) {
+export function OidcButton({ oidc, action, verb, id, fields = {} }: OidcButtonProps) {
   if (!oidc?.client) return null;
   return (
-    <form method="post" action={action}>
+    <form method="post" action={action} id={id}>
       <HiddenFields fields={fields} />
       <button type="submit" class="quiet">
         {verb} with {providerName(oidc)}

@@ -18,7 +18,7 @@ const RANDOM_LENGTH = 32;
  */
 export async function beginFlow(
   c: HonoContext<AppEnv>,
-  purpose: Pick<Flow, 'invitation' | 'returnPath' | 'needsRecent'>,
+  purpose: Pick<Flow, 'invitation' | 'memberName' | 'returnPath' | 'needsRecent'>,
 ): Promise<Flow> {
   const { config, runtime } = c.var;
   const draw = () => toBase64Url(runtime.random(RANDOM_LENGTH));

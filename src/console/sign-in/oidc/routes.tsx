@@ -2,19 +2,24 @@ import { Hono, type Context as HonoContext } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { requireInvitation } from '../../../accounts/members/accept-invitation';
 import { joinWithIdentity } from '../../../accounts/members/join-with-identity';
+import { memberFields } from '../../../accounts/members/member';
+import { invalidRequest } from '../../../errors';
 import type { AppEnv } from '../../../http/context';
 import { noQuery } from '../../../http/input';
 import { limitNetwork } from '../../../http/rate-limit';
 import {
   CALLBACK_PATH,
   exchangeCode,
+  type Flow,
   failSignIn,
   makeAuthorizationUrl,
   readAuthenticationTime,
   requireProvider,
 } from '../../../identity/oidc/authorization-code';
+import type { Claims } from '../../../identity/oidc/jwt';
 import { providerName } from '../../../identity/oidc/provider';
 import { signInWithIdentity } from '../../../identity/oidc/sign-in';
+import type { Proof } from '../../../identity/sessions/begin';
 import { sendPage } from '../../frame/page';
 import { readReturnPath } from '../../session/return-path';
 import { setSessionCookie } from '../../session/session';
@@ -43,6 +48,34 @@ async function sendToProvider(
   return c.newResponse(page.body, page);
 }
 
+/**
+ * Reads how a person who joins wants to be called; null for as the invitation says.
+ * @throws Problem `invalid_request`
+ */
+async function readMemberName(c: HonoContext<AppEnv>): Promise<string | null> {
+  const { member_name: typed } = await c.req.parseBody();
+  if (typeof typed !== 'string' || typed.trim() === '') return null;
+  const name = memberFields().name.safeParse(typed);
+  if (name.success) return name.data;
+  const message = name.error.issues[0]?.message ?? 'must be a name';
+  throw invalidRequest([{ path: 'body.member_name', message }]);
+}
+
+/**
+ * Signs the person in, or lets them join.
+ * @returns the secret of the session's cookie
+ */
+async function completeFlow(
+  c: HonoContext<AppEnv>,
+  { invitation, memberName }: Flow,
+  claims: Claims,
+  proof: Proof,
+): Promise<string> {
+  if (invitation === null) return signInWithIdentity(c, claims, proof);
+  const name = memberName ?? undefined;
+  return joinWithIdentity(c, await requireInvitation(c, invitation), claims, { ...proof, name });
+}
+
 /** Deletes the flow's cookie after the callback, whatever the outcome. */
 const endFlow = createMiddleware<AppEnv>(async (c, next) => {
   await next();
@@ -53,12 +86,18 @@ export const oidcRoutes = new Hono<AppEnv>()
   .post('/console/oidc/sign-in', noQuery(), async (c) => {
     const { return: page, recent } = await c.req.parseBody();
     const needsRecent = recent === 'true';
-    return sendToProvider(c, { invitation: null, returnPath: readReturnPath(page), needsRecent });
+    return sendToProvider(c, {
+      invitation: null,
+      memberName: null,
+      returnPath: readReturnPath(page),
+      needsRecent,
+    });
   })
   .post('/console/invitations/:secret/oidc', noQuery(), async (c) => {
     await requireInvitation(c);
     return sendToProvider(c, {
       invitation: c.req.param('secret'),
+      memberName: await readMemberName(c),
       returnPath: '/console',
       needsRecent: false,
     });
@@ -70,10 +109,6 @@ export const oidcRoutes = new Hono<AppEnv>()
     const claims = await exchangeCode(c, flow, new URL(c.req.url).searchParams);
     const authenticatedAt = await readAuthenticationTime(c, flow, claims);
     const proof = { challenge: flowChallenge(flow), authenticatedAt };
-    const secret =
-      flow.invitation === null
-        ? await signInWithIdentity(c, claims, proof)
-        : await joinWithIdentity(c, await requireInvitation(c, flow.invitation), claims, proof);
-    setSessionCookie(c, secret);
+    setSessionCookie(c, await completeFlow(c, flow, claims, proof));
     return c.redirect(flow.returnPath, 303);
   });
