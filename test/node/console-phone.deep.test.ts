@@ -130,7 +130,7 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
 
   it('decides all of them in at most 40 taps and 10 flicks', async () => {
     await page.goto(`${local.origin}/console`);
-    await tap(page.locator('.choices a', { hasText: 'Accounts payable' }));
+    await tap(page.locator('.pills a', { hasText: 'Accounts payable' }));
     await tap(page.locator('.request a').first());
     const bar = page.locator('.decision-bar');
     for (let i = 1; i <= PAYOUTS; i++) {
@@ -148,7 +148,7 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
     await page.getByText('Approved: 24,000 EUR · account:supplier-24').waitFor();
     await picture('decided');
     expect(await pending()).toBe(1 + OTHERS);
-    await tap(page.locator('.choices a', { hasText: 'Newsletter' }));
+    await tap(page.locator('.pills a', { hasText: 'Newsletter' }));
     await page.waitForFunction("document.querySelectorAll('.request').length === 7");
     for (const box of await page.locator('.request input').all()) await tap(box);
     await picture('denying');

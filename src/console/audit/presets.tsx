@@ -15,7 +15,7 @@ export function Presets({ filters, timeZone }: PresetsProps) {
   const current = hasOtherTime ? null : (period ?? '');
   const presets = [['', 'Any time'], ...Object.entries(PERIODS)] as const;
   return (
-    <form method="get" action="/console/audit" class="choices" aria-label="Periods">
+    <form method="get" action="/console/audit" class="pills" aria-label="Periods">
       <HiddenFields fields={others} />
       <ZoneField timeZone={timeZone} />
       {presets.map(([name, label]) => (

@@ -34,7 +34,7 @@ document.addEventListener('htmx:after:swap', () => {
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]'))
   element.hidden = false;
 // On a phone these strips scroll sideways: the current one has to be in sight.
-for (const current of document.querySelectorAll('.tabs [aria-current], .choices [aria-current]'))
+for (const current of document.querySelectorAll('.tabs [aria-current], .pills [aria-current]'))
   current.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 fillInTimeZone(document);
 markEmptyDates();

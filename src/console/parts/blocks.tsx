@@ -194,7 +194,7 @@ interface ChoicesProps {
 /** Links that limit a list to one value, in one line. */
 export function Choices({ label, choices, current, address }: ChoicesProps) {
   return (
-    <nav class="choices" aria-label={label}>
+    <nav class="pills" aria-label={label}>
       {choices.map(([value, name]) => (
         <a href={address(value)} aria-current={value === current ? 'true' : undefined}>
           <Written text={shorten(name, MAX_CHOICE)} />
