@@ -14,8 +14,8 @@ export function assetPath(name: keyof typeof hashes): string {
 
 /**
  * Answers with a file that pages load. Browsers keep it for a year if its path has the hash of its
- * content. With the hash of another version, it is the file of this version, which browsers do not
- * keep.
+ * content. A path without a hash, or with that of another version, gets the file of this version,
+ * which browsers revalidate at each use.
  * @throws Problem `not_found`
  */
 export function sendConsoleAsset(c: RequestContext): Promise<Response> {

@@ -40,6 +40,6 @@ export function numberFormat(locale: string): NumberFormat {
   };
 }
 
-/** The format of texts for readers whose language is not known. */
+/** As `numberFormat('en')`, without the tables of languages: for readers of unknown language. */
 export const formatInEnglish: NumberFormat = (value) =>
   String(value).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));

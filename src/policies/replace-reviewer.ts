@@ -18,7 +18,7 @@ import { asReadGuard } from './update';
 /** Maximum number of characters of a policy's name in the message of a guard. */
 const MAX_NAME = 60;
 
-/** Selects the policies that name a member as a reviewer, at first or later. */
+/** Selects the review policies that name a member, as a reviewer or after an escalation. */
 export function selectPoliciesNaming(reader: Reader, account: SQL<number>, member: Id<'member'>) {
   const isNamed = sql`instr(${policies.review}, ${toHex(idBytes(member))}) > 0`;
   return reader
@@ -36,10 +36,10 @@ interface Replacement {
 }
 
 /**
- * Makes the change that names another member in place of a reviewer who goes: it belongs into the
- * transaction that takes the reviewer away. Its guards throw `invalid_request` if a policy would
- * have too few reviewers then, or the other member is none of the account, and `conflict` if a policy
- * was changed at the same time.
+ * Builds the change that names another member in place of a reviewer, for the transaction that
+ * removes or suspends the reviewer. Its guards throw `invalid_request` if a policy would then have
+ * too few reviewers, or if the other member is not an active or invited member of the account, and
+ * `conflict` if a policy was changed at the same time.
  */
 export function replaceReviewer(
   context: UserContext,
@@ -105,7 +105,7 @@ function enoughReviewersGuard(
   });
   const message =
     `leaves “${shorten(showUnseen(name), MAX_NAME)}” with too few reviewers: it needs ${rule.approvals}. ` +
-    'Who is invited counts once they have joined.';
+    'An invited member counts once they have joined.';
   return {
     name: `policy_${index}_has_enough_reviewers`,
     holds: sql`${reviewers} >= ${rule.approvals}`,

@@ -14,7 +14,7 @@ import {
 import type { MemberRef, UserContext } from '../../http/context';
 import { rolesWith } from '../../identity/roles';
 
-/** What an account needs so that its people can rely on it: whether it has each. */
+/** Which of the first steps of an account are done. */
 export interface Setup {
   agent: boolean;
   /** A second way of the caller to sign in, so that a lost device locks nobody out. */
@@ -25,7 +25,7 @@ export interface Setup {
   policy: boolean;
 }
 
-/** Finds what the account of a member already has. */
+/** Loads which of the first steps are done, for a member of the account. */
 export async function getSetup(
   { reader, principal }: UserContext,
   member: MemberRef,
@@ -61,7 +61,7 @@ function has(table: typeof agents | typeof webhooks | typeof policies, condition
   return sql`exists (select 1 from ${table} where ${condition})`;
 }
 
-/** Whether another member who may decide is active or invited. Reads each role by an index. */
+/** Whether another member who may decide is active or invited. Each half reads one index. */
 function hasOtherDecider(account: number, member: MemberRef): SQL {
   const codes = rolesWith('permissions:decide').map((role) => codeOf(MEMBER_ROLES, role));
   const roles = sql.join(codes, sql`, `);

@@ -9,8 +9,8 @@ import { redirectAndTell } from '../session/told';
 import { Entries, readProgress } from './entries';
 import { ExportForm, type RefusedExport } from './export-form';
 import { ActiveFilters, FilterForm } from './filter-form';
-import { auditAddress, type Filters, isUnfiltered, readFilters, toApiFilters } from './filters';
-import { type AuditContext, loadAudit, zoneOf } from './load';
+import { auditAddress, type Filters, isUnfiltered, readFilters } from './filters';
+import { type AuditContext, loadAudit } from './load';
 import { Presets } from './presets';
 import { Timeline } from './timeline';
 
@@ -35,8 +35,8 @@ export async function exportEntries(c: AuditContext): Promise<Response> {
   const filters = readFilters(form.text);
   const now = context.runtime.now();
   const dayOf = (time: number) => formatTime(time).slice(0, 10);
-  const timeZone = zoneOf(c, filters) ?? 'UTC';
-  const { order: _, event_type, ...others } = toApiFilters(filters, { timeZone, now });
+  // The form has the start of a period, not the period.
+  const { order: _, event_type, ...others } = filters;
   const { scope_min, scope_max } = others;
   try {
     const input = validate(ExportCreation(), {

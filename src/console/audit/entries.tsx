@@ -22,7 +22,7 @@ export interface Progress {
   isFromStart: boolean;
 }
 
-/** Reads the progress from the address: of a part that the script loads, or of a page. */
+/** Reads the progress from the address of a page, or of a part that the script loads. */
 export function readProgress(read: (name: string) => string | undefined): Progress {
   const count = (name: string) => {
     const text = read(name) ?? '';
@@ -36,7 +36,7 @@ interface EntriesProps {
   search: AuditSearch;
   /** The filters of the address, which the links of the cells add to. */
   filters: Filters;
-  /** The same with the start of the period, for which the cursor holds. */
+  /** The filters with a start in place of the period, so that the next pages have the same one. */
   shown: Filters;
   timeZone: string;
   progress: Progress;
@@ -123,7 +123,7 @@ function Further({ examinedTo, address, progress, isForward }: FurtherProps) {
   );
 }
 
-/** Says how many entries match. Those on pages before the search began are not counted. */
+/** Says how many entries match, not counting pages before the one where the search began. */
 function Matches({ found, isFromStart }: Pick<Progress, 'found' | 'isFromStart'>) {
   const { formatNumber } = usePage();
   const further = isFromStart ? '' : 'further ';

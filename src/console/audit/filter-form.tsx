@@ -15,7 +15,7 @@ import {
 } from '../parts/form';
 import { Code, joinElements, Named } from '../parts/inline';
 import { AMOUNT, auditAddress, type Filters } from './filters';
-import { isPeriod, PERIODS, type Period } from './period';
+import { isPeriod, PERIOD_OPTIONS, PERIODS, type Period } from './period';
 import { ZoneField } from './presets';
 import { formatUtc } from './timeline';
 import { Decider, EVENT_NAMES } from './words';
@@ -86,12 +86,7 @@ export function FilterForm({ filters, timeZone, refusal }: FilterFormProps) {
               placeholder={AMOUNT}
               hint="The name that the agent gave it, such as max_amount"
             />
-            <SelectField
-              label="When"
-              name="period"
-              value={period}
-              options={[['', 'Any time'], ...Object.entries(PERIODS)]}
-            />
+            <SelectField label="When" name="period" value={period} options={PERIOD_OPTIONS} />
             <ZoneField timeZone={timeZone} />
             <TimeField label="From (UTC)" name="start_date" filters={filters} />
             <TimeField label="Until (UTC)" name="end_date" filters={filters} />
@@ -191,7 +186,7 @@ export function ActiveFilters({ filters, timeZone }: { filters: Filters; timeZon
   );
 }
 
-/** The filters that make up one with `scope_key`. */
+/** Removes the bounds of a range. */
 const NO_RANGE = { scope_min: null, scope_max: null };
 
 /** A range of amounts in words, with the name of the limit. */

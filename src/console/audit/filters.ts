@@ -28,7 +28,7 @@ export type Filters = { [name in FilterName]?: string };
 /** The filters as `GET /v1/audit` has them. They are not validated yet. */
 export type ApiFilters = { [name in (typeof API_NAMES)[number]]?: string };
 
-/** Filters that do not set the limits of the time, or the order. */
+/** The filters other than time and order. */
 const NARROWING: readonly FilterName[] = [
   'resource',
   'decided_by',
@@ -42,7 +42,7 @@ const NARROWING: readonly FilterName[] = [
 /** The limit that a range of amounts is about, if none is named. */
 export const AMOUNT = 'amount';
 
-/** Whether the filters leave out entries of the time that they select. */
+/** Whether the filters leave out entries within the selected time. */
 export function isNarrowed(filters: Filters): boolean {
   return NARROWING.some((name) => name in filters);
 }
@@ -76,7 +76,7 @@ function completeTime(text: string): string {
   return `${text}Z`;
 }
 
-/** Leaves out what has no effect: a start is more exact than a period. */
+/** Leaves out what has no effect, and names the limit of a range of amounts. */
 function simplify({ order, period, zone, ...filters }: Filters): Filters {
   const hasRange = filters.scope_min !== undefined || filters.scope_max !== undefined;
   const isOfPeriod = period !== undefined && isPeriod(period) && filters.start_date === undefined;

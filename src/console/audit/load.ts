@@ -25,7 +25,7 @@ export async function preloadZone(
 
 export type AuditContext = PreloadedContext<typeof preloadZone>;
 
-/** Loads what the explorer shows; for a part of the page without the timeline. */
+/** Loads what the explorer shows. A part of the page has no timeline, so its histogram is empty. */
 export async function loadAudit(c: AuditContext, filters: Filters) {
   const { context } = c.var.signedIn;
   const now = context.runtime.now();
@@ -58,7 +58,7 @@ export async function loadAudit(c: AuditContext, filters: Filters) {
 }
 
 /** The time zone of the address or of the reader's quiet hours; undefined if neither has one. */
-export function zoneOf({ var: { loaded } }: AuditContext, { zone }: Filters): string | undefined {
+function zoneOf({ var: { loaded } }: AuditContext, { zone }: Filters): string | undefined {
   const settings = storedSettings(loaded.settings?.[0]);
   const zones = [zone, settings?.quiet_hours?.time_zone];
   return zones.find((name) => name !== undefined && isTimeZone(name));

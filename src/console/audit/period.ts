@@ -6,12 +6,15 @@ export const PERIODS = { today: 'Today', week: 'This week', month: 'This month' 
 
 export type Period = keyof typeof PERIODS;
 
+/** The options of a choice of periods; the empty one is any time. */
+export const PERIOD_OPTIONS = [['', 'Any time'], ...Object.entries(PERIODS)] as const;
+
 export function isPeriod(text: string): text is Period {
   return Object.hasOwn(PERIODS, text);
 }
 
 /** The first Monday after the epoch. */
-const MONDAY = 4 * DAY;
+export const FIRST_MONDAY = 4 * DAY;
 
 /**
  * When a period began on the clocks of a time zone, in milliseconds since the epoch. Weeks begin on
@@ -23,7 +26,7 @@ export function startOfPeriod(period: Period, timeZone: string, now: number): nu
   const date = new Date(today);
   const starts: Record<Period, number> = {
     today,
-    week: today - modulo(today - MONDAY, 7 * DAY),
+    week: today - modulo(today - FIRST_MONDAY, 7 * DAY),
     month: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1),
   };
   return momentOf(clock, starts[period]);

@@ -1,6 +1,6 @@
 import { HiddenFields } from '../parts/form';
 import type { Filters } from './filters';
-import { PERIODS } from './period';
+import { PERIOD_OPTIONS } from './period';
 
 interface PresetsProps {
   filters: Filters;
@@ -13,12 +13,11 @@ export function Presets({ filters, timeZone }: PresetsProps) {
   const { period, zone: _, start_date: __, end_date: ___, ...others } = filters;
   const hasOtherTime = filters.start_date !== undefined || filters.end_date !== undefined;
   const current = hasOtherTime ? null : (period ?? '');
-  const presets = [['', 'Any time'], ...Object.entries(PERIODS)] as const;
   return (
     <form method="get" action="/console/audit" class="pills" aria-label="Periods">
       <HiddenFields fields={others} />
       <ZoneField timeZone={timeZone} />
-      {presets.map(([name, label]) => (
+      {PERIOD_OPTIONS.map(([name, label]) => (
         <button
           type="submit"
           name="period"

@@ -1,4 +1,5 @@
 import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
+import { FIRST_MONDAY } from './period';
 
 /**
  * The bars of a timeline, all of the same length, from a time until before another one, in
@@ -22,8 +23,6 @@ const STEPS = [
 const MAX_BARS = 96;
 /** How far back a timeline goes if no start is chosen. */
 const DEFAULT_LENGTH = 7 * DAY;
-/** Bars begin at multiples of their length after this Monday. */
-const FIRST_MONDAY = 4 * DAY;
 
 /**
  * The span of the timeline for a range of time. Either end of the range may be open. The span
@@ -38,6 +37,7 @@ export function timelineSpan(
   const start = Math.max(range.start ?? end - DEFAULT_LENGTH, kept);
   const [from, to] = start < end ? [start, end] : [end - DAY, end];
   const step = STEPS.find((step) => (to - from) / step <= MAX_BARS - 2) ?? (STEPS.at(-1) as number);
+  // Bars begin at multiples of their length after a Monday.
   const count = (time: number) => (time - FIRST_MONDAY) / step;
   return {
     from: Math.floor(count(from)) * step + FIRST_MONDAY,

@@ -32,8 +32,8 @@ export function Verify({ entry: { id, permission_request_id }, request }: Verify
     >
       <h2 id="verify-title">Verify</h2>
       <p class="soft">
-        Shows that the entry is in the signed log, unchanged since it was sealed, and that the
-        signatures of people are right.
+        Shows that the entry is in the signed log, unchanged since it was sealed, that people’s
+        signatures are valid, and that the page of the request shows what the log says.
       </p>
       <p data-with-script hidden>
         <button type="button">Verify in this browser</button>

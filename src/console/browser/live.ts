@@ -51,8 +51,9 @@ export function warnIfOffline(): boolean {
 const MOVING = 15 * SECOND;
 
 /**
- * Keeps a part that updates itself as it is while somebody points at it or works in it, so that a
- * press meets what they see.
+ * Skips the loads of a part that updates itself while somebody uses it, so that a press meets what
+ * they see. `data-pauses` says when: `moving`, while a mouse moves over the part; `pointing`, while
+ * the pointer is over the part or something in it has the focus.
  */
 export function pauseLiveParts(): void {
   let movedAt = 0;
@@ -71,7 +72,7 @@ export function pauseLiveParts(): void {
   });
 }
 
-/** The ids of what somebody opened in parts that update themselves, for this tab. */
+/** The key in the tab's storage: what somebody opened in parts that update themselves. */
 const OPEN = 'countersign-open';
 
 /**

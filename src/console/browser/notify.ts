@@ -1,7 +1,8 @@
 import { SECOND } from '../../lib/time';
 import { WORKER } from './push';
+import { writeWaitingCount } from './waiting-count';
 
-/** Where this browser keeps whose notifications it shows while a page is open. */
+/** The key of the choice in `localStorage`, and the name of the lock and of the notification. */
 const CHOICE = 'countersign-notify';
 /** How often an open page asks how many requests wait. */
 const INTERVAL = 30 * SECOND;
@@ -10,9 +11,9 @@ const DENIED =
   'This browser is set not to show notifications of this site. Allow them in its settings first.';
 
 /**
- * Shows a notification when more requests wait for a person who chose that in this browser, while
- * one of the pages of the console is open but out of sight. The count in the menu follows too.
- * Where the device is notified by Web Push, it does nothing.
+ * Notifies the person that more requests wait, while a page of the console is open but out of
+ * sight, and keeps the count in the menu current. Only for a person who chose it in this browser,
+ * and only where the device gets no Web Push.
  */
 export async function startNotifying(): Promise<void> {
   const person = document.querySelector<HTMLInputElement>('input[name="sender"]')?.value;
@@ -31,7 +32,7 @@ async function hasPush(): Promise<boolean> {
   return Boolean(await registration?.pushManager?.getSubscription());
 }
 
-/** Makes the button work with which a person switches the notifications on and off. */
+/** Shows the button that switches the notifications on and off. */
 function offerChoice(person: string): void {
   const part = document.querySelector<HTMLElement>('[data-notify]');
   const button = part?.querySelector('button');
@@ -55,7 +56,7 @@ function offerChoice(person: string): void {
 async function watch(person: string): Promise<void> {
   let known: number | undefined;
   while (isChosenBy(person)) {
-    const count = await loadCount(person);
+    const count = await refreshCount(person);
     if (count === 'not signed in') return;
     if (count !== undefined) {
       if (known !== undefined && count > known && document.hidden) notify(count);
@@ -65,19 +66,18 @@ async function watch(person: string): Promise<void> {
   }
 }
 
-/** How many requests wait, which the menu then shows; undefined if the service does not answer. */
-async function loadCount(person: string): Promise<number | 'not signed in' | undefined> {
+/**
+ * Loads how many requests wait, and shows it in the menu. Returns `not signed in` also if somebody
+ * else is signed in now, and undefined if the service does not answer.
+ */
+async function refreshCount(person: string): Promise<number | 'not signed in' | undefined> {
   const headers = { Accept: 'application/json' };
   const answer = await fetch('/console/waiting', { headers }).catch(() => undefined);
   if (answer?.status === 401) return 'not signed in';
   if (!answer?.ok) return undefined;
   const { waiting, sender } = (await answer.json()) as { waiting: string | null; sender: string };
   if (sender !== person) return 'not signed in';
-  const shown = document.querySelector<HTMLElement>('[data-waiting-count]');
-  if (shown?.parentElement) {
-    shown.textContent = waiting;
-    shown.parentElement.hidden = waiting === null;
-  }
+  writeWaitingCount(waiting ?? '');
   return Number.parseInt(waiting ?? '0', 10);
 }
 

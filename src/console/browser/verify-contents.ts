@@ -3,21 +3,21 @@ import type { Json } from '../../packages/verify/core/json.ts';
 import type { Finding } from './verify-finding';
 import type { VoteEntry } from './verify-vote';
 
-/** What the page of a request shows of it; what the service does not have is absent. */
+/** What the page of a request shows. What the service does not have is absent. */
 export interface Contents {
   input?: Json;
   preview?: Json;
 }
 
-/** The contents, by their names in the entry, with those that people read. */
+/** The fields of {@link Contents}, with their names for people. */
 const KINDS = [
   ['input', 'the arguments'],
   ['preview', 'the preview'],
 ] as const;
 
 /**
- * Whether an entry says which digests the arguments and the preview have, or that there are none:
- * that of a request, an approval or a denial does.
+ * Whether an entry has the fields for the digests of the arguments and the preview, which may be
+ * null. Entries of requests, approvals and denials have them.
  */
 export function hasDigests({ details }: VoteEntry): boolean {
   return details.input_digest !== undefined;
@@ -41,7 +41,7 @@ export async function checkContents({ details }: VoteEntry, contents: Contents):
     const found = await digestOf(content);
     evidence.push(
       [`SHA-256 of ${words} that are shown`, found],
-      [`in the entry`, digest ?? 'none'],
+      ['in the entry', digest ?? 'none'],
     );
     if (found !== digest)
       return { state: 'failed', text: `What is shown differs from the log: ${words}.`, evidence };

@@ -16,7 +16,7 @@ export interface Step extends Finding {
   title: string;
   /**
    * Whether the step is a part of the proof that the entry is in the signed log; the others are
-   * about who decided.
+   * about who decided, and about what the page of the request shows.
    */
   isOfLog: boolean;
 }

@@ -9,8 +9,8 @@ import { renderStep, renderSummary, runStep } from './verify-steps';
 import { checkVote, type Member, type VoteEntry } from './verify-vote';
 
 /**
- * Verifies an entry of the audit log step by step, and shows what each step found. It checks what
- * the guide `verifying` says with the core of the verifier: none of it is the service's.
+ * Verifies an entry of the audit log step by step in the browser, and shows what each step found.
+ * Makes the checks of the guide `verifying`, with the same core as the command line.
  */
 export async function verifyEntry(section: HTMLElement): Promise<void> {
   const {

@@ -6,8 +6,13 @@
 export function showWaitingCount(title: string): void {
   if (location.pathname !== '/console' || location.search !== '') return;
   const [, count = '', plus] = /^\((\d+)(\+?)\) /.exec(title) ?? [];
+  if (plus !== '+') writeWaitingCount(count);
+}
+
+/** Shows a count beside Inbox in the menu; nothing for an empty text. */
+export function writeWaitingCount(count: string): void {
   const shown = document.querySelector<HTMLElement>('[data-waiting-count]');
-  if (!shown?.parentElement || plus === '+') return;
+  if (!shown?.parentElement) return;
   shown.textContent = count;
   shown.parentElement.hidden = count === '';
 }

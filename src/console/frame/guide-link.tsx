@@ -3,7 +3,7 @@ const GUIDES: Record<string, string> = {
   '/console': 'console#the-inbox',
   '/console/activity': 'people#who-did-what',
   '/console/agents': 'console#register-an-agent',
-  '/console/audit': 'verifying',
+  '/console/audit': 'console#find-anything-in-the-log',
   '/console/channels': 'channels',
   '/console/connections': 'connections',
   '/console/exports': 'api#exports',

@@ -16,7 +16,7 @@ export function EndedList({ permissions }: { permissions: Permission[] }) {
   );
 }
 
-/** What a member decided or voted on. */
+/** Requests that a member decided or voted on, with the time of that. */
 export function DecidedList({
   permissions,
   member,
@@ -77,7 +77,7 @@ function End({ permission }: { permission: Permission }) {
 
 const VOTED = { approve: 'approved by ', deny: 'denied by ' };
 
-/** Everybody who decided, and those who voted without that it decided. */
+/** Everybody who decided, and everybody who voted otherwise. */
 function Everybody({ permission }: { permission: Permission }) {
   const { status, decided_at, review } = permission;
   const others = Map.groupBy(review?.votes ?? [], ({ decision }) => decision);

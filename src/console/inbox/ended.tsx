@@ -5,19 +5,12 @@ import { loadNames } from '../frame/names';
 import { Empty, NextPage, PAGE_SIZE } from '../parts/blocks';
 import type { ConsoleContext } from '../session/access';
 import { DecidedList, EndedList, UnknownList } from './ended-list';
-import { type EndedView, readFilters, sendInbox } from './views';
-
-const TITLES: Record<EndedView, string> = {
-  approved: 'approved',
-  denied: 'denied',
-  expired: 'expired',
-  unknown: 'outcome unknown',
-  mine: 'decided by you',
-};
+import { ENDED_LABELS, type EndedView, readFilters, sendInbox } from './views';
 
 /**
- * Shows requests that have ended, in the order of their ends; or those that the reader decided or
- * voted on, in the order in which they did.
+ * Shows requests that were approved or denied, or expired, in the order in which they were; those
+ * whose outcome is unknown, in the order of the requests; or those that the reader decided or voted
+ * on, in the order in which they did.
  */
 export async function showEnded(c: ConsoleContext, view: EndedView): Promise<Response> {
   const { context } = c.var.signedIn;
@@ -36,7 +29,8 @@ export async function showEnded(c: ConsoleContext, view: EndedView): Promise<Res
       <NextPage page={page} address={address} />
     </>
   );
-  return sendInbox(c, view, address, { title: `Inbox: ${TITLES[view]}`, names, list });
+  const title = `Inbox: ${ENDED_LABELS[view].toLowerCase()}`;
+  return sendInbox(c, view, address, { title, names, list });
 }
 
 /** The filters of `GET /v1/permissions` that a view stands for. */
@@ -74,7 +68,7 @@ function decidedAt({ decided_at }: Permission): number {
   return decided_at === null ? 0 : Date.parse(decided_at);
 }
 
-/** The end of the sentence that no request has this end. */
+/** How the sentence “No request has … yet.” goes on. */
 const ENDED = { approved: 'been approved', denied: 'been denied', expired: 'expired' };
 
 function NothingEnded({ view, isFiltered }: { view: EndedView; isFiltered: boolean }) {

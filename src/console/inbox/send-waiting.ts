@@ -1,8 +1,8 @@
 import type { ConsoleContext } from '../session/access';
 
 /**
- * Answers with how many requests wait for the reader, in a few characters, null for none; and with
- * the reader's mark, as somebody else may have signed in meanwhile.
+ * Answers with the count beside Inbox in the menu, such as `3` or `99+`, null if it has none; and
+ * with the mark of the person signed in, so that an open page notices if it is somebody else now.
  */
 export function sendWaiting(c: ConsoleContext): Response {
   const { waiting, sender } = c.var.signedIn;

@@ -23,16 +23,21 @@ const WAITING_TO_DECIDE: typeof WAITING = [
   ['pending', 'Waiting for you'],
   ['others', 'Waiting for others'],
 ];
+/** The labels of the tabs with requests that have ended, or that the reader decided or voted on. */
+export const ENDED_LABELS: Record<EndedView, string> = {
+  approved: 'Approved',
+  denied: 'Denied',
+  expired: 'Expired',
+  unknown: 'Outcome unknown',
+  mine: 'Decided by you',
+};
 /** The tab of readers who are members and may decide. */
-const MINE: typeof WAITING = [['mine', 'Decided by you']];
+const MINE: typeof WAITING = [['mine', ENDED_LABELS.mine]];
 /** The name of the reader in the address. */
 const ME = 'me';
-const ENDED_VIEWS: [view: EndedView, label: string][] = [
-  ['approved', 'Approved'],
-  ['denied', 'Denied'],
-  ['expired', 'Expired'],
-  ['unknown', 'Outcome unknown'],
-];
+const ENDED_VIEWS = (['approved', 'denied', 'expired', 'unknown'] as const).map(
+  (view): [EndedView, string] => [view, ENDED_LABELS[view]],
+);
 
 /**
  * The filters in the address of the page. Empty ones, which an untouched form sends, count as
@@ -76,7 +81,7 @@ export function sendInbox(
   const mayDecide = scopes.includes('permissions:decide');
   const waiting = mayDecide ? WAITING_TO_DECIDE : WAITING;
   const mine = mayDecide && member ? MINE : [];
-  // Also where the inbox answers a form that was sent to another path.
+  // The path of the inbox: it also answers forms that were sent to other paths.
   return sendPage(
     { var: c.var, req: { path: address.pathname, header: (name) => c.req.header(name) } },
     {
@@ -100,7 +105,7 @@ export function sendInbox(
   );
 }
 
-/** Of more agents, one is chosen from a list. */
+/** Maximum number of agents that are shown as links; more are options of a list. */
 const MAX_CHOICES = 8;
 
 /** Limits the list to one agent. */

@@ -1,3 +1,4 @@
+import { MAX_APPROVALS } from '../../permissions/reviews/rule';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
@@ -130,7 +131,7 @@ function MoreFields({ values }: { values: PolicyValues }) {
   );
 }
 
-/** Of a field for the most that an approval may grant. */
+/** The hint of the fields that cap what an approval grants. */
 const CAP_HINT = [
   'At most. Empty: as requested. ',
   <span class="if-plain">Not used by denials.</span>,
@@ -209,7 +210,7 @@ function ReviewFields({ values, deciders }: PolicyFieldsProps) {
         name="approvals"
         type="number"
         min={1}
-        max={5}
+        max={MAX_APPROVALS}
         value={values.approvals}
         path="review.approvals"
       />
@@ -268,7 +269,7 @@ interface PeopleFieldsProps {
  * Boxes for the roles and members that may decide, and for any others that the policy names, so
  * that these stay.
  */
-export function PeopleFields({ legend, name, values, deciders, hint }: PeopleFieldsProps) {
+function PeopleFields({ legend, name, values, deciders, hint }: PeopleFieldsProps) {
   const { roles, members } = values;
   return (
     <fieldset aria-describedby={`${name}-hint`}>
@@ -311,6 +312,6 @@ function standingOf(decider: Decider | undefined): string | null {
 }
 
 /** The members of both lists, each once. */
-export function union(offered: readonly string[], chosen: readonly string[]): string[] {
+function union(offered: readonly string[], chosen: readonly string[]): string[] {
   return [...new Set([...offered, ...chosen])];
 }

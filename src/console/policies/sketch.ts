@@ -11,13 +11,13 @@ import {
 /** What a form says so far. */
 export interface Sketch {
   policy: ShownPolicy;
-  /** Whether it lacks a condition that is not complete or not valid. */
+  /** Whether the form has a condition that is incomplete or invalid, and so left out. */
   isOpen: boolean;
-  /** What else the policy lacks for that reason, in words. */
+  /** The other parts that are left out as incomplete or invalid, in words. */
   missing: string[];
 }
 
-/** What the sentence leaves out without saying so, in words. */
+/** The fields whose absence the sentence cannot show, in words. */
 const PARTS: Partial<Record<keyof PolicyDraft, string>> = {
   review: 'who decides',
   token_ttl: 'the token lifetime',

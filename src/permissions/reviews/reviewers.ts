@@ -14,7 +14,7 @@ import {
   VOTE_DECISIONS,
   type VoteSignature,
 } from '../../db/schema';
-import { ROLE_SCOPES } from '../../identity/roles';
+import { rolesWith } from '../../identity/roles';
 import { fromBase64Url, toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 import { MAX_APPROVALS } from './rule';
@@ -25,9 +25,7 @@ import { MAX_APPROVALS } from './rule';
 // for one permission.
 
 const roleCodes = sql.join(
-  MEMBER_ROLES.filter((role) => ROLE_SCOPES[role].includes('permissions:decide')).map((role) =>
-    codeOf(MEMBER_ROLES, role),
-  ),
+  rolesWith('permissions:decide').map((role) => codeOf(MEMBER_ROLES, role)),
   sql`, `,
 );
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type KeyInput, launch, type Page } from 'puppeteer-core';
 import { CHROMIUM } from '../local/console.ts';
-import type { Engine, Look, Tab } from './tab.ts';
+import { type BrowserOptions, DEFAULTS, type Engine, type Tab } from './tab.ts';
 
 const FIREFOX = ['/usr/bin/firefox-esr', '/usr/bin/firefox'].find(existsSync);
 
@@ -10,7 +10,7 @@ export const chromium: Engine = {
   isInstalled: CHROMIUM !== undefined,
   hasPasskeys: true,
   open: async (look) => {
-    const { colorScheme = 'light', javaScript = true } = look ?? {};
+    const { colorScheme, javaScript } = { ...DEFAULTS, ...look };
     const browser = await launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
     const page = await openPage(browser);
     await page.setJavaScriptEnabled(javaScript);
@@ -43,7 +43,7 @@ export const firefox: Engine = {
       browser: 'firefox',
       executablePath: FIREFOX ?? '',
       args: ['--remote-allow-system-access'],
-      extraPrefsFirefox: firefoxSettings({ colorScheme: 'light', javaScript: true, ...look }),
+      extraPrefsFirefox: firefoxSettings({ ...DEFAULTS, ...look }),
     });
     const page = await openPage(browser);
     await prepareFirefox(browser);
@@ -51,7 +51,7 @@ export const firefox: Engine = {
   },
 };
 
-function firefoxSettings({ colorScheme, javaScript }: Look) {
+function firefoxSettings({ colorScheme, javaScript }: BrowserOptions) {
   return {
     'layout.css.prefers-color-scheme.content-override': colorScheme === 'dark' ? 0 : 1,
     'javascript.enabled': javaScript,
@@ -66,7 +66,7 @@ async function openPage(browser: Browser): Promise<Page> {
   return first ?? browser.newPage();
 }
 
-/** Sends a command for which Puppeteer has no method of its own. */
+/** The part of Puppeteer that sends commands for which it has no method. */
 interface RawConnection {
   connection: {
     // biome-ignore lint/suspicious/noExplicitAny: results of the browser

@@ -1,10 +1,12 @@
 /** How a browser is opened. */
-export interface Look {
+export interface BrowserOptions {
   colorScheme: 'light' | 'dark';
   javaScript: boolean;
 }
 
-/** A browser with one tab. What is not a command of the engine is an expression that it evaluates. */
+export const DEFAULTS: BrowserOptions = { colorScheme: 'light', javaScript: true };
+
+/** A browser with one tab. Tests do everything else by expressions that the page evaluates. */
 export interface Tab {
   goto(address: string): Promise<void>;
   /** The value, as JSON, of an expression of JavaScript. A promise is awaited. */
@@ -27,5 +29,5 @@ export interface Engine {
   isInstalled: boolean;
   /** Whether a tab has an authenticator that makes passkeys and signs without asking anybody. */
   hasPasskeys: boolean;
-  open(look?: Partial<Look>): Promise<Tab>;
+  open(options?: Partial<BrowserOptions>): Promise<Tab>;
 }

@@ -1,6 +1,7 @@
 import type { Tab } from './tab.ts';
 
-const PATIENCE = 30_000;
+/** How long a page may take, in milliseconds. */
+const TIMEOUT = 30_000;
 
 /** Does what a person does on the pages: looks for a text, clicks on it, fills a field. */
 export class Visitor {
@@ -16,9 +17,9 @@ export class Visitor {
     await this.tab.goto(new URL(path, this.origin).href);
   }
 
-  /** Waits until a page has loaded of which an expression is truthy, and returns its value. */
+  /** Waits until the page has loaded and an expression is truthy on it. Returns the value. */
   async until(expression: string): Promise<unknown> {
-    for (const deadline = Date.now() + PATIENCE; ; ) {
+    for (const deadline = Date.now() + TIMEOUT; ; ) {
       // While one page replaces another there is nothing to ask.
       const value = await this.tab
         .evaluate(`document.readyState === 'complete' && (${expression})`)

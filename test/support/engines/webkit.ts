@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../local/service.ts';
-import type { Engine, Look, Tab } from './tab.ts';
+import { type BrowserOptions, DEFAULTS, type Engine, type Tab } from './tab.ts';
 
 const DRIVER = '/usr/bin/WebKitWebDriver';
 const SCREEN = '/usr/bin/Xvfb';
@@ -29,10 +29,10 @@ export const webkit: Engine = {
   name: 'WebKit',
   isInstalled: BROWSER !== undefined && [DRIVER, SCREEN].every(existsSync),
   hasPasskeys: false,
-  open: async (look) => openTab({ colorScheme: 'light', javaScript: true, ...look }),
+  open: async (look) => openTab({ ...DEFAULTS, ...look }),
 };
 
-async function openTab({ colorScheme, javaScript }: Look): Promise<Tab> {
+async function openTab({ colorScheme, javaScript }: BrowserOptions): Promise<Tab> {
   const home = mkdtempSync(join(tmpdir(), 'countersign-webkit-'));
   mkdirSync(join(home, 'gtk-3.0'));
   writeFileSync(join(home, 'gtk-3.0/gtk.css'), NARROW_BUTTONS);
