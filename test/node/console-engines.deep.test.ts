@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Account } from '../support/engines/account';
 import { chromium, firefox } from '../support/engines/puppeteer';
-import type { Look } from '../support/engines/tab';
+import type { BrowserOptions } from '../support/engines/tab';
 import { Visitor } from '../support/engines/visitor';
 import { webkit } from '../support/engines/webkit';
 import {
@@ -72,14 +72,14 @@ describe.skipIf(!CHROMIUM)('the console in three engines', () => {
 
   describe.each(ENGINES.filter(({ isInstalled }) => isInstalled))('$name', (engine) => {
     /** Opens the engine's browser. */
-    async function open(look?: Partial<Look>): Promise<Visitor> {
+    async function open(look?: Partial<BrowserOptions>): Promise<Visitor> {
       const tab = await engine.open(look);
       await tab.resize(1280, 800);
       return new Visitor(tab, local.origin);
     }
 
     /** Opens a browser for one test. */
-    async function openForTest(look?: Partial<Look>): Promise<Visitor> {
+    async function openForTest(look?: Partial<BrowserOptions>): Promise<Visitor> {
       const visitor = await open(look);
       onTestFinished(() => visitor.tab.close());
       return visitor;
