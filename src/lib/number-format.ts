@@ -17,9 +17,10 @@ export function localeOf(acceptLanguage: string | undefined): string {
 function isKnown(language: string): boolean {
   try {
     return Intl.NumberFormat.supportedLocalesOf(language).length > 0;
-  } catch {
+  } catch (error) {
     // It is no language tag, such as `*`.
-    return false;
+    if (error instanceof RangeError) return false;
+    throw error;
   }
 }
 

@@ -28,8 +28,8 @@ export async function findShortPolicy(
 }
 
 /**
- * Lists the active policies of which a member is a reviewer, by name or by role, and that have
- * fewer than they need without the member.
+ * Lists the active policies that would have too few reviewers without a member. The member reviews
+ * for each of them now, by name or by role.
  */
 export function listShortWithout(
   context: UserContext,
@@ -39,6 +39,7 @@ export function listShortWithout(
   return loadShort(context, without, sql`${without} < ${countReviewers(context, null)}`);
 }
 
+// With the table's name, because it stands in a subquery on members.
 const RULE = sql`policies.review`;
 
 /** How many reviewers a policy has, up to the most that it can need, as SQL. */

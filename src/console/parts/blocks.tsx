@@ -222,7 +222,7 @@ interface CodeTabsProps {
   codes: readonly (readonly [id: string, name: string, code: string])[];
 }
 
-/** Pieces of code of which one is shown: that of the radio button that is checked. */
+/** Several pieces of code. The radio buttons choose which one is shown. */
 export function CodeTabs({ label, codes }: CodeTabsProps) {
   return (
     <fieldset class="code-tabs">

@@ -14,7 +14,7 @@ export interface DurationValue {
 }
 
 /**
- * Writes a number of seconds in the largest unit of which it is a multiple.
+ * Writes a number of seconds in the largest unit that divides it.
  * @param seconds null for an empty field
  * @param otherwise the unit of an empty field
  */

@@ -15,8 +15,8 @@ import {
 import { Named } from '../parts/inline';
 import { BudgetFields } from './budget';
 import { ConditionFields } from './condition-fields';
-import { DECIDING_ROLES } from './deciders';
-import type { PeopleValues, PolicyValues } from './values';
+import { type Decider, PeopleFields, union } from './people-fields';
+import type { PolicyValues } from './values';
 
 const EFFECTS = [
   ['review', 'Ask people', 'The reviewers decide.'],
@@ -38,13 +38,6 @@ interface PolicyFieldsProps {
   hasNewRow: boolean;
   /** Null if the reader may not know who may decide. */
   deciders: Decider[] | null;
-}
-
-/** A member who may decide. */
-interface Decider {
-  id: string;
-  /** Whether the member has not joined yet, and so decides nothing until then. */
-  isInvited: boolean;
 }
 
 /** The fields of a policy. */
@@ -254,64 +247,4 @@ function ReviewFields({ values, deciders }: PolicyFieldsProps) {
       </details>
     </Section>
   );
-}
-
-interface PeopleFieldsProps {
-  legend: string;
-  /** The fields are called this, and `_roles` or `_members`. */
-  name: string;
-  values: PeopleValues;
-  deciders: Decider[] | null;
-  hint: string;
-}
-
-/**
- * Boxes for the roles and members that may decide, and for any others that the policy names, so
- * that these stay.
- */
-function PeopleFields({ legend, name, values, deciders, hint }: PeopleFieldsProps) {
-  const { roles, members } = values;
-  return (
-    <fieldset aria-describedby={`${name}-hint`}>
-      <legend>{legend}</legend>
-      <p class="hint" id={`${name}-hint`}>
-        {hint}
-      </p>
-      <div class="choices">
-        {union(DECIDING_ROLES, roles).map((role) => (
-          <CheckBox
-            label={`Every ${role}`}
-            name={`${name}_roles`}
-            value={role}
-            checked={roles.includes(role)}
-          />
-        ))}
-        {union(
-          (deciders ?? []).map(({ id }) => id),
-          members,
-        ).map((id) => (
-          <CheckBox
-            label={[
-              <Named id={id} isShort />,
-              <small>{deciders && standingOf(deciders.find((each) => each.id === id))}</small>,
-            ]}
-            name={`${name}_members`}
-            value={id}
-            checked={members.includes(id)}
-          />
-        ))}
-      </div>
-    </fieldset>
-  );
-}
-
-/** Why a member who is named does not count as a reviewer; null for one who counts. */
-function standingOf(decider: Decider | undefined): string | null {
-  if (!decider) return 'is gone, or may not decide';
-  return decider.isInvited ? 'invited: counts once they have joined' : null;
-}
-
-/** The members of both lists, each once. */
-function union(offered: readonly string[], chosen: readonly string[]): string[] {
-  return [...new Set([...offered, ...chosen])];
 }
