@@ -499,60 +499,69 @@ it.runIf(depth.isDeep)(
   },
 );
 
-it('an account stays usable, and other accounts unaffected, while the other shard does not answer', async () => {
-  const second = new FaultyDatabase(env.DB_01);
-  const world = new World();
-  const account = await world.account();
-  const agent = await account.agent();
-  const other = await (await world.account({ email: 'other@example.com' })).agent();
-  Object.assign(world.env, { DB_01: second.binding });
-  await orderMove(world, account.id, '01');
-  second.refuse(/./);
-  const requests = [
-    await agent.request({ expires_in: 60 }),
-    await other.request({ expires_in: 60 }),
-  ];
-  world.advance(120_000);
-  await world.sweep();
-  const count = `select count(*) as n from audit_entries where event = 4`;
-  expect(await env.DB.prepare(count).first<number>('n')).toBe(requests.length);
-  const { tree_size } = (await account.must(200, 'GET', '/v1/audit/checkpoint')).body;
-  expect(tree_size).toBe((await account.log()).length);
-  second.refuse(null);
-  await settleMoves(world);
-  expect((await account.log()).length).toBe(2);
-  expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');
-});
+it.runIf(depth.isDeep)(
+  'an account stays usable, and other accounts unaffected, while the other shard does not answer',
+  async () => {
+    const second = new FaultyDatabase(env.DB_01);
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    const other = await (await world.account({ email: 'other@example.com' })).agent();
+    Object.assign(world.env, { DB_01: second.binding });
+    await orderMove(world, account.id, '01');
+    second.refuse(/./);
+    const requests = [
+      await agent.request({ expires_in: 60 }),
+      await other.request({ expires_in: 60 }),
+    ];
+    world.advance(120_000);
+    await world.sweep();
+    const count = `select count(*) as n from audit_entries where event = 4`;
+    expect(await env.DB.prepare(count).first<number>('n')).toBe(requests.length);
+    const { tree_size } = (await account.must(200, 'GET', '/v1/audit/checkpoint')).body;
+    expect(tree_size).toBe((await account.log()).length);
+    second.refuse(null);
+    await settleMoves(world);
+    expect((await account.log()).length).toBe(2);
+    expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');
+  },
+);
 
-it('requests of a moving account expire on its old shard, not in the unfinished copy', async () => {
-  const world = new World({ DB_01: env.DB_01 });
-  const account = await world.account();
-  const agent = await account.agent();
-  const request = await agent.request({ expires_in: 60 });
-  await orderMove(world, account.id, '01');
-  const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
-  const mover = new Mover(shards[0] as MoverShard, shards);
-  while ((await env.DB_01.prepare('select 1 from permissions').first()) === null)
-    await mover.moveSlice(world.now);
-  const target = new World({ DB: env.DB_01 });
-  const neighbour = await target.account();
-  await (await neighbour.agent()).request({ expires_in: 60 });
-  world.advance(120_000);
-  target.now = world.now;
-  await target.sweep();
-  expect((await neighbour.log()).map(({ event_type }) => event_type)).toEqual([
-    'request',
-    'expire',
-  ]);
-  expect(await env.DB_01.prepare('select count(*) as n from permissions').first<number>('n')).toBe(
-    2,
-  );
-  await settleMoves(world);
-  expect((await agent.must(200, 'GET', `/v1/permissions/${request.id}`)).body.status).toBe(
-    'expired',
-  );
-  expect((await account.log()).map(({ event_type }) => event_type)).toEqual(['request', 'expire']);
-});
+it.runIf(depth.isDeep)(
+  'requests of a moving account expire on its old shard, not in the unfinished copy',
+  async () => {
+    const world = new World({ DB_01: env.DB_01 });
+    const account = await world.account();
+    const agent = await account.agent();
+    const request = await agent.request({ expires_in: 60 });
+    await orderMove(world, account.id, '01');
+    const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
+    const mover = new Mover(shards[0] as MoverShard, shards);
+    while ((await env.DB_01.prepare('select 1 from permissions').first()) === null)
+      await mover.moveSlice(world.now);
+    const target = new World({ DB: env.DB_01 });
+    const neighbour = await target.account();
+    await (await neighbour.agent()).request({ expires_in: 60 });
+    world.advance(120_000);
+    target.now = world.now;
+    await target.sweep();
+    expect((await neighbour.log()).map(({ event_type }) => event_type)).toEqual([
+      'request',
+      'expire',
+    ]);
+    expect(
+      await env.DB_01.prepare('select count(*) as n from permissions').first<number>('n'),
+    ).toBe(2);
+    await settleMoves(world);
+    expect((await agent.must(200, 'GET', `/v1/permissions/${request.id}`)).body.status).toBe(
+      'expired',
+    );
+    expect((await account.log()).map(({ event_type }) => event_type)).toEqual([
+      'request',
+      'expire',
+    ]);
+  },
+);
 
 it.runIf(depth.isDeep)(
   'a move that cannot finish is aborted, and restarts when it is ordered again',
@@ -597,7 +606,7 @@ it.runIf(depth.isDeep)(
   },
 );
 
-it.each([
+it.runIf(depth.isDeep).each([
   ['the move is canceled', () => env.DB.exec('delete from moves')],
   [
     'the account is deleted',
@@ -655,22 +664,25 @@ it.runIf(depth.isDeep)(
   },
 );
 
-it('an account has one move at a time, and a move to an unknown shard is dropped', async () => {
-  const world = new World();
-  const account = await world.account();
-  await (await account.agent()).approved();
-  Object.assign(world.env, { DB_01: env.DB_01 });
-  await orderMove(world, account.id, '09');
-  await expect(orderMove(world, account.id, '01')).rejects.toThrow('UNIQUE');
-  await world.sweep();
-  expect(await isMoving()).toBe(false);
-  await orderHeldMove(world, account.id, '01');
-  await env.DB.prepare('update moves set held_at = null').run();
-  const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
-  const mover = new Mover(shards[0] as MoverShard, shards);
-  for (let n = 0; n < 8; n++) await mover.moveSlice(world.now);
-  // The other shard does not have the account yet, so an order there does nothing.
-  await orderMove(world, account.id, '00', env.DB_01);
-  await settleMoves(world);
-  expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');
-});
+it.runIf(depth.isDeep)(
+  'an account has one move at a time, and a move to an unknown shard is dropped',
+  async () => {
+    const world = new World();
+    const account = await world.account();
+    await (await account.agent()).approved();
+    Object.assign(world.env, { DB_01: env.DB_01 });
+    await orderMove(world, account.id, '09');
+    await expect(orderMove(world, account.id, '01')).rejects.toThrow('UNIQUE');
+    await world.sweep();
+    expect(await isMoving()).toBe(false);
+    await orderHeldMove(world, account.id, '01');
+    await env.DB.prepare('update moves set held_at = null').run();
+    const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
+    const mover = new Mover(shards[0] as MoverShard, shards);
+    for (let n = 0; n < 8; n++) await mover.moveSlice(world.now);
+    // The other shard does not have the account yet, so an order there does nothing.
+    await orderMove(world, account.id, '00', env.DB_01);
+    await settleMoves(world);
+    expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');
+  },
+);

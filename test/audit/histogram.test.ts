@@ -348,7 +348,7 @@ describe('a request for a histogram', () => {
     expect(cost.read).toBeLessThan(367 * (2 * Math.ceil(Math.log2(length)) + 15));
   });
 
-  it('reads only the erased ranges of its time', async () => {
+  it.runIf(depth.isDeep)('reads only the erased ranges of its time', async () => {
     const { world, agent, account } = await makeAgent();
     const other = await account.agent();
     await agent.request();

@@ -10,6 +10,7 @@ import {
   receivedBy,
   UPSTREAM,
 } from '../support/connection-calls';
+import { depth } from '../support/depth';
 import { FaultyDatabase } from '../support/faults';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
@@ -100,7 +101,7 @@ describe('a call that a policy approves', () => {
     }
   });
 
-  it('is sent once, of 50 equal calls at the same time', async () => {
+  it.runIf(depth.isDeep)('is sent once, of 50 equal calls at the same time', async () => {
     const { world, account, agent, connection } = await makeConnectionScene();
     await approveAll(account);
     for (const headers of [{}, { 'Idempotency-Key': 'k-2' }] as Record<string, string>[]) {

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { idBytes } from '../../src/lib/typeid';
 import { checkLeftovers } from '../support/check-leftovers';
 import { giveToConnection, makeConnection, type TestConnection } from '../support/connections';
+import { depth } from '../support/depth';
 import { checkIntegrity } from '../support/integrity';
 import { orderMove, settleMoves } from '../support/moves';
 import { dumpTables, emptyTables } from '../support/tables';
@@ -266,7 +267,7 @@ describe('a secret', () => {
     expect(credentials()).toEqual([`Bearer ${connection.secret}`]);
   });
 
-  it('moves with its account', async () => {
+  it.runIf(depth.isDeep)('moves with its account', async () => {
     await orderMove(world, account.id, '01');
     await settleMoves(world);
     expect(await callTest()).toMatchObject({ status: 200 });
@@ -276,7 +277,7 @@ describe('a secret', () => {
 });
 
 describe('a request that waits', () => {
-  it('is counted once after its account has moved', async () => {
+  it.runIf(depth.isDeep)('is counted once after its account has moved', async () => {
     const { id } = await agent.request();
     await giveToConnection(id, connection.id);
     await orderMove(world, account.id, '01');

@@ -642,7 +642,7 @@ const takesSome = ([, { fields }]: [string, Endpoint]) =>
 describe.each(Object.entries(ENDPOINTS).filter(takesSome))('%s accepts', (_, endpoint) => {
   const fields = Object.entries(endpoint.fields).filter(([, { good }]) => good.length > 0);
 
-  it.each(depth.cases(fields, 3))(
+  it.each(depth.cases(fields, 6))(
     'every valid value of %s, up to its bounds',
     async (name, { good, rest = endpoint.base ?? {} }) => {
       for (const value of good) {

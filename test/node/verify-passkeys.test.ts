@@ -415,7 +415,7 @@ describe('one changed value in an export', () => {
     placesOf(entries[at]?.details).map((path) => [at, path] as const),
   );
 
-  it.each(
+  it.runIf(depth.isDeep).each(
     depth.cases(
       [
         ['with the requests', (list: Entry[]) => list],

@@ -158,16 +158,19 @@ describe('the sweep', () => {
     }
   });
 
-  it('skips due requests of a deleted agent and expires the others', async () => {
-    const { world, account, agent } = await makeAgent();
-    const { id } = await agent.request();
-    const gone = await account.agent();
-    await Promise.all(Array.from({ length: 110 }, () => gone.request({ expires_in: 60 })));
-    await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
-    world.advance(3_600_000);
-    await world.sweep();
-    expect(await expiries(account)).toEqual([`request ${id}`]);
-  });
+  it.runIf(depth.isDeep)(
+    'skips due requests of a deleted agent and expires the others',
+    async () => {
+      const { world, account, agent } = await makeAgent();
+      const { id } = await agent.request();
+      const gone = await account.agent();
+      await Promise.all(Array.from({ length: 110 }, () => gone.request({ expires_in: 60 })));
+      await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
+      world.advance(3_600_000);
+      await world.sweep();
+      expect(await expiries(account)).toEqual([`request ${id}`]);
+    },
+  );
 
   it('expires requests and tokens of agents and accounts that are switched off', async () => {
     const { world, account, agent } = await makeAgent();

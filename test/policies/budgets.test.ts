@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { makeMember } from '../support/members';
 import { orderMove, settleMoves } from '../support/moves';
 import { DATABASES } from '../support/shards';
@@ -363,7 +364,7 @@ describe('what is only tried', () => {
   });
 });
 
-it('a count moves with its account', async () => {
+it.runIf(depth.isDeep)('a count moves with its account', async () => {
   const { world, account, agent } = await makeScene();
   Object.assign(world.env, { DB_01: DATABASES['01'] });
   const budget = { per: 'total', requests: 5, sum: { key: 'amount', max: 1 } };

@@ -201,68 +201,75 @@ function modelReport(log: Json[], { start, end }: Json): Json {
   };
 }
 
-it('the figures of a report equal a count of the log entry by entry, for large and small slices', async () => {
-  const { account, world } = await makeAccount();
-  await makePolicy(account, {});
-  await makePolicy(account, { effect: 'deny', actions: ['never.*'], priority: 3 });
-  const agents = [];
-  for (const name of ['One', 'Δύο', '三', 'Quiet']) agents.push(await account.agent({ name }));
-  const people: TestMember[] = [];
-  for (let i = 0; i < 3; i++) people.push(await makeMember(account, 'approver'));
-  await makePolicy(account, { effect: 'review', actions: ['pay.*'], review: { approvals: 2 } });
-  world.advance(SECOND);
-  await live(account, agents.slice(0, 3), people);
-  const stranger = await world.account({ plan: 'enterprise' });
-  await (await stranger.agent()).approved();
-  const log = await account.log();
-  expect(log.length).toBeGreaterThan(120);
-  for (const period of [
-    { start: '2026-01-01', end: '2026-03-19' },
-    { start: '2026-02-10', end: '2026-03-03' },
-    { start: '2026-03-01', end: '2026-03-01' },
-  ].slice(0, depth.runs(1, 3))) {
-    const model = modelReport(log, period);
-    for (const sizes of depth.cases([SMALL, JOB_SIZES], 2)) {
-      const report = await makeReport(account, { period }, sizes);
-      const { summary, months, agents: listed, deciders, exceptions } = report;
-      expect(summary).toEqual(model.summary);
-      const empty = Object.fromEntries(Object.keys(months[0]).map((name) => [name, 0]));
-      for (const month of months)
-        expect(month).toEqual(model.months[month.month] ?? { ...empty, month: month.month });
-      expect(
-        Object.keys(model.months).every((month) => months.some((row: Json) => row.month === month)),
-      ).toBe(true);
-      expect(
-        Object.fromEntries(listed.map(({ agent_id, counts }: Json) => [agent_id, counts])),
-      ).toEqual(model.agents);
-      const requests = listed.map(({ counts }: Json) => counts.requests);
-      expect(requests).toEqual(requests.toSorted((a: number, b: number) => b - a));
-      const decided = deciders.map(({ decided_by, approved, denied }: Json) => [
-        decided_by,
-        { approved, denied },
-      ]);
-      const none = { approved: 0, denied: 0 };
-      const onlyVoted = Object.fromEntries(
-        Object.keys(model.votes).map((member) => [member, none]),
-      );
-      expect(Object.fromEntries(decided)).toEqual({ ...onlyVoted, ...model.deciders });
-      const ofMembers = deciders.filter(({ decided_by }: Json) => decided_by.startsWith('member_'));
-      const voted = ofMembers.map(({ decided_by, approved, denied, voted, signed }: Json) => [
-        decided_by,
-        { votes: approved + denied + voted, signed },
-      ]);
-      expect(Object.fromEntries(voted)).toEqual(model.votes);
-      for (const [kind, { entries, entry_ids }] of Object.entries<Json>(model.exceptions)) {
-        const found = exceptions.find((exception: Json) => exception.kind === kind);
-        expect([kind, found?.entries ?? 0, found?.entry_ids ?? []]).toEqual([
-          kind,
-          entries,
-          entry_ids,
+it.runIf(depth.isDeep)(
+  'the figures of a report equal a count of the log entry by entry, for large and small slices',
+  async () => {
+    const { account, world } = await makeAccount();
+    await makePolicy(account, {});
+    await makePolicy(account, { effect: 'deny', actions: ['never.*'], priority: 3 });
+    const agents = [];
+    for (const name of ['One', 'Δύο', '三', 'Quiet']) agents.push(await account.agent({ name }));
+    const people: TestMember[] = [];
+    for (let i = 0; i < 3; i++) people.push(await makeMember(account, 'approver'));
+    await makePolicy(account, { effect: 'review', actions: ['pay.*'], review: { approvals: 2 } });
+    world.advance(SECOND);
+    await live(account, agents.slice(0, 3), people);
+    const stranger = await world.account({ plan: 'enterprise' });
+    await (await stranger.agent()).approved();
+    const log = await account.log();
+    expect(log.length).toBeGreaterThan(120);
+    for (const period of [
+      { start: '2026-01-01', end: '2026-03-19' },
+      { start: '2026-02-10', end: '2026-03-03' },
+      { start: '2026-03-01', end: '2026-03-01' },
+    ].slice(0, depth.runs(1, 3))) {
+      const model = modelReport(log, period);
+      for (const sizes of depth.cases([SMALL, JOB_SIZES], 2)) {
+        const report = await makeReport(account, { period }, sizes);
+        const { summary, months, agents: listed, deciders, exceptions } = report;
+        expect(summary).toEqual(model.summary);
+        const empty = Object.fromEntries(Object.keys(months[0]).map((name) => [name, 0]));
+        for (const month of months)
+          expect(month).toEqual(model.months[month.month] ?? { ...empty, month: month.month });
+        expect(
+          Object.keys(model.months).every((month) =>
+            months.some((row: Json) => row.month === month),
+          ),
+        ).toBe(true);
+        expect(
+          Object.fromEntries(listed.map(({ agent_id, counts }: Json) => [agent_id, counts])),
+        ).toEqual(model.agents);
+        const requests = listed.map(({ counts }: Json) => counts.requests);
+        expect(requests).toEqual(requests.toSorted((a: number, b: number) => b - a));
+        const decided = deciders.map(({ decided_by, approved, denied }: Json) => [
+          decided_by,
+          { approved, denied },
         ]);
+        const none = { approved: 0, denied: 0 };
+        const onlyVoted = Object.fromEntries(
+          Object.keys(model.votes).map((member) => [member, none]),
+        );
+        expect(Object.fromEntries(decided)).toEqual({ ...onlyVoted, ...model.deciders });
+        const ofMembers = deciders.filter(({ decided_by }: Json) =>
+          decided_by.startsWith('member_'),
+        );
+        const voted = ofMembers.map(({ decided_by, approved, denied, voted, signed }: Json) => [
+          decided_by,
+          { votes: approved + denied + voted, signed },
+        ]);
+        expect(Object.fromEntries(voted)).toEqual(model.votes);
+        for (const [kind, { entries, entry_ids }] of Object.entries<Json>(model.exceptions)) {
+          const found = exceptions.find((exception: Json) => exception.kind === kind);
+          expect([kind, found?.entries ?? 0, found?.entry_ids ?? []]).toEqual([
+            kind,
+            entries,
+            entry_ids,
+          ]);
+        }
       }
     }
-  }
-});
+  },
+);
 
 it('a token counts as used in each period in which it was used', async () => {
   const { account, world } = await makeAccount();

@@ -610,7 +610,7 @@ describe('a worker', () => {
     expect(webhooks.map(({ host }) => world.internet.sentTo(host).length)).toEqual([11, 7]);
   });
 
-  it.each([
+  it.runIf(depth.isDeep).each([
     ['while it reads the permissions', 2],
     ['before it writes the deliveries', 3],
   ])('creates no delivery that a faster worker creates %s', async (_, call) => {
@@ -655,7 +655,7 @@ describe('a worker', () => {
       (['before', 'after'] as const).flatMap((mode) =>
         Array.from({ length: CALLS }, (_, i): [FaultMode, number] => [mode, i + 1]),
       ),
-      2,
+      5,
     ),
   )(
     'loses nothing and doubles nothing if a database call fails (%s it takes effect, call %i)',
@@ -678,7 +678,7 @@ describe('a worker', () => {
     await expectAll();
   });
 
-  it.each<FaultMode>(['before', 'after'])(
+  it.runIf(depth.isDeep).each<FaultMode>(['before', 'after'])(
     'sends an escalation once if its write fails %s it takes effect',
     async (mode) => {
       const database = new FaultyDatabase(env.DB);

@@ -331,8 +331,11 @@ describe('sealing', () => {
 
     // Entry 3 is under the head in R2, entry 6 is after it.
     it.each(
-      [3, 6].flatMap((sequence) =>
-        attacks.map(([how, columns]) => [sequence, how, columns] as const),
+      depth.cases(
+        [3, 6].flatMap((sequence) =>
+          attacks.map(([how, columns]) => [sequence, how, columns] as const),
+        ),
+        4,
       ),
     )(
       'if entry %d was changed, and the row of the tree to match it%s',
@@ -357,11 +360,16 @@ describe('sealing', () => {
       },
     );
 
-    it.each([
-      ['7', ', published_size = 7'],
-      ['0', ', published_size = 0'],
-      ['6', ', published_size = 6'],
-    ])('if the row says that nothing is sealed, with published size %s', async (_, columns) => {
+    it.each(
+      depth.cases(
+        [
+          ['7', ', published_size = 7'],
+          ['0', ', published_size = 0'],
+          ['6', ', published_size = 6'],
+        ],
+        3,
+      ),
+    )('if the row says that nothing is sealed, with published size %s', async (_, columns) => {
       const { world, account } = await sealTwice();
       await change(3);
       const nothing =

@@ -72,45 +72,48 @@ function expected(all: Json[], outcome: string, filter: Json = {}): string[] {
 }
 
 describe('a list by outcome', () => {
-  it('has exactly what a naive reading finds, whatever the page size and the filters', async () => {
-    const { world, account, agent, others } = await makeOutcomeScene();
-    const second = await account.agent();
-    const stranger = await others[1].agent();
-    await fill(world, [agent, second, stranger], 70, 4711);
-    for (const minutes of depth.cases([0, 5, 20], 2)) {
-      world.advance(minutes * 60_000);
-      const all = await list(account, '');
-      const approved = await list(account, 'status=approved');
-      for (const outcome of ['failed', 'unknown']) {
-        expect(expected(all, outcome).length).toBeGreaterThan(3);
-        for (const limit of depth.cases([3, 1, 7, 100], 3)) {
-          const query = `outcome=${outcome}`;
-          expect(idsOf(await list(account, query, limit))).toEqual(expected(all, outcome));
-          expect(idsOf(await list(account, `${query}&status=approved`, limit))).toEqual(
-            expected(approved, outcome),
-          );
-          for (const filter of [{ action: 'payment.send' }, { agent_id: second.id }]) {
-            const [[name, value]] = Object.entries(filter) as [[string, string]];
-            expect(idsOf(await list(account, `${query}&${name}=${value}`, limit))).toEqual(
-              expected(all, outcome, filter),
+  it.runIf(depth.isDeep)(
+    'has exactly what a naive reading finds, whatever the page size and the filters',
+    async () => {
+      const { world, account, agent, others } = await makeOutcomeScene();
+      const second = await account.agent();
+      const stranger = await others[1].agent();
+      await fill(world, [agent, second, stranger], 70, 4711);
+      for (const minutes of depth.cases([0, 5, 20], 2)) {
+        world.advance(minutes * 60_000);
+        const all = await list(account, '');
+        const approved = await list(account, 'status=approved');
+        for (const outcome of ['failed', 'unknown']) {
+          expect(expected(all, outcome).length).toBeGreaterThan(3);
+          for (const limit of depth.cases([3, 1, 7, 100], 3)) {
+            const query = `outcome=${outcome}`;
+            expect(idsOf(await list(account, query, limit))).toEqual(expected(all, outcome));
+            expect(idsOf(await list(account, `${query}&status=approved`, limit))).toEqual(
+              expected(approved, outcome),
+            );
+            for (const filter of [{ action: 'payment.send' }, { agent_id: second.id }]) {
+              const [[name, value]] = Object.entries(filter) as [[string, string]];
+              expect(idsOf(await list(account, `${query}&${name}=${value}`, limit))).toEqual(
+                expected(all, outcome, filter),
+              );
+            }
+            expect(idsOf(await list(agent, query, limit))).toEqual(
+              expected(all, outcome, { agent_id: agent.id }),
             );
           }
-          expect(idsOf(await list(agent, query, limit))).toEqual(
-            expected(all, outcome, { agent_id: agent.id }),
-          );
+          for (const status of ['pending', 'denied', 'expired'])
+            expect(await list(account, `outcome=${outcome}&status=${status}`)).toEqual([]);
+          const one = all.find((each) => each.outcome?.status === outcome);
+          const named = await list(account, `external_id=${one.external_id}&outcome=${outcome}`);
+          expect(idsOf(named)).toContain(one.id);
+          const other = outcome === 'failed' ? 'unknown' : 'failed';
+          expect(
+            idsOf(await list(account, `external_id=${one.external_id}&outcome=${other}`)),
+          ).not.toContain(one.id);
         }
-        for (const status of ['pending', 'denied', 'expired'])
-          expect(await list(account, `outcome=${outcome}&status=${status}`)).toEqual([]);
-        const one = all.find((each) => each.outcome?.status === outcome);
-        const named = await list(account, `external_id=${one.external_id}&outcome=${outcome}`);
-        expect(idsOf(named)).toContain(one.id);
-        const other = outcome === 'failed' ? 'unknown' : 'failed';
-        expect(
-          idsOf(await list(account, `external_id=${one.external_id}&outcome=${other}`)),
-        ).not.toContain(one.id);
       }
-    }
-  });
+    },
+  );
 
   it('has what is unknown from the tenth minute on, to the millisecond', async () => {
     const { world, account, agent } = await makeOutcomeScene();

@@ -143,19 +143,22 @@ describe('an outcome that is not reported within 10 minutes', () => {
     expect(received(hook).map(({ data }) => data.id)).toEqual([late.id]);
   });
 
-  it('is told once when the sweep loses its answer, or runs twice at once', async () => {
-    const database = new FaultyDatabase(env.DB);
-    const world = new World({ DB: database.binding });
-    const { agent, hook, received, settle } = await makeHookedScene(world);
-    const { id } = await usePromised(agent);
-    world.advance(REPORT_PERIOD);
-    for (let call = 1; call <= 12; call++) {
-      database.arm({ call, mode: call % 2 ? 'after' : 'before' });
-      await settle().catch(() => undefined);
-    }
-    database.arm(null);
-    await Promise.all([world.sweep(), world.sweep()]);
-    await settle();
-    expect(received(hook).map(({ data }) => data.id)).toEqual([id]);
-  });
+  it.runIf(depth.isDeep)(
+    'is told once when the sweep loses its answer, or runs twice at once',
+    async () => {
+      const database = new FaultyDatabase(env.DB);
+      const world = new World({ DB: database.binding });
+      const { agent, hook, received, settle } = await makeHookedScene(world);
+      const { id } = await usePromised(agent);
+      world.advance(REPORT_PERIOD);
+      for (let call = 1; call <= 12; call++) {
+        database.arm({ call, mode: call % 2 ? 'after' : 'before' });
+        await settle().catch(() => undefined);
+      }
+      database.arm(null);
+      await Promise.all([world.sweep(), world.sweep()]);
+      await settle();
+      expect(received(hook).map(({ data }) => data.id)).toEqual([id]);
+    },
+  );
 });

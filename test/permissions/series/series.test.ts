@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../../support/depth';
 import { checkIntegrity } from '../../support/integrity';
 import { makeMember } from '../../support/members';
 import { approve, refusal } from '../../support/reviews';
@@ -142,41 +143,46 @@ describe('a series costs', () => {
 });
 
 describe('a series ends for good', () => {
-  it.each<[string, (scene: SeriesScene) => Promise<unknown>]>([
-    [
-      'its giver is suspended',
-      ({ account, ada }) => changeMember(account, ada, { status: 'suspended' }),
-    ],
-    [
-      'its giver is suspended and active again',
-      async ({ account, ada }) => {
-        await changeMember(account, ada, { status: 'suspended' });
-        await changeMember(account, ada, { status: 'active' });
-      },
-    ],
-    [
-      'its giver gets another role, and the old one again',
-      async ({ account, ada }) => {
-        await changeMember(account, ada, { role: 'developer' });
-        await changeMember(account, ada, { role: 'approver' });
-      },
-    ],
-    [
-      'its giver becomes an admin',
-      ({ account, ada }) => changeMember(account, ada, { role: 'admin' }),
-    ],
-    [
-      'its giver is removed',
-      ({ account, ada }) => account.must(204, 'DELETE', `/v1/members/${ada.id}`),
-    ],
-    [
-      'the agent gets an owner, even if it gets the old one again',
-      async ({ account, agent, owners: [first, second] }) => {
-        await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: second?.id });
-        await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: first?.id });
-      },
-    ],
-  ])('if %s', async (_, end) => {
+  it.each<[string, (scene: SeriesScene) => Promise<unknown>]>(
+    depth.cases(
+      [
+        [
+          'its giver is suspended',
+          ({ account, ada }) => changeMember(account, ada, { status: 'suspended' }),
+        ],
+        [
+          'its giver is suspended and active again',
+          async ({ account, ada }) => {
+            await changeMember(account, ada, { status: 'suspended' });
+            await changeMember(account, ada, { status: 'active' });
+          },
+        ],
+        [
+          'its giver gets another role, and the old one again',
+          async ({ account, ada }) => {
+            await changeMember(account, ada, { role: 'developer' });
+            await changeMember(account, ada, { role: 'approver' });
+          },
+        ],
+        [
+          'its giver becomes an admin',
+          ({ account, ada }) => changeMember(account, ada, { role: 'admin' }),
+        ],
+        [
+          'its giver is removed',
+          ({ account, ada }) => account.must(204, 'DELETE', `/v1/members/${ada.id}`),
+        ],
+        [
+          'the agent gets an owner, even if it gets the old one again',
+          async ({ account, agent, owners: [first, second] }) => {
+            await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: second?.id });
+            await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: first?.id });
+          },
+        ],
+      ],
+      2,
+    ),
+  )('if %s', async (_, end) => {
     const scene = await makeSeriesScene();
     const { account, agent, world } = scene;
     const [given, other] = [await giveSeries(scene), await makeSeriesScene()];

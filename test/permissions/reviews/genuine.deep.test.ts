@@ -2,7 +2,6 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeUserHandle } from '../../../src/identity/passkeys/registration';
 import { type Id, idBytes, type Prefix } from '../../../src/lib/typeid';
-import { depth } from '../../support/depth';
 import { makeMember, type TestMember } from '../../support/members';
 import { approve, deny, makeReview, type ReviewScene, refusal, sign } from '../../support/reviews';
 import { type Json, World } from '../../support/world';
@@ -127,23 +126,18 @@ describe('a vote that was inserted', () => {
 });
 
 describe('a vote that was changed', () => {
-  it.each(
-    depth.cases(
-      [
-        ['the member', 'member = ?2'],
-        ['the decision', 'decision = 1'],
-        ['the limits', "scope = '{}'"],
-        ['the lifetime', 'token_ttl = token_ttl - 1'],
-        ['the number of uses', 'max_uses = max_uses + 1'],
-        ['the reason', "reason = 'changed'"],
-        ['the channel', 'via = 1'],
-        ['the time', 'created_at = created_at - 1'],
-        ['its number', 'ordinal = 3'],
-        ['a MAC that is missing', 'mac = null'],
-      ],
-      3,
-    ),
-  )('does not count: %s', async (_, change) => {
+  it.each([
+    ['the member', 'member = ?2'],
+    ['the decision', 'decision = 1'],
+    ['the limits', "scope = '{}'"],
+    ['the lifetime', 'token_ttl = token_ttl - 1'],
+    ['the number of uses', 'max_uses = max_uses + 1'],
+    ['the reason', "reason = 'changed'"],
+    ['the channel', 'via = 1'],
+    ['the time', 'created_at = created_at - 1'],
+    ['its number', 'ordinal = 3'],
+    ['a MAC that is missing', 'mac = null'],
+  ])('does not count: %s', async (_, change) => {
     const scene = await makeScene({ approvals: 2 });
     const [first, second, third] = scene.people;
     const { id } = await scene.agent.request({ scope: { n: 9 } });
@@ -184,35 +178,30 @@ describe('a request that was changed in the database', () => {
     await approveSigned(scene, scene.people[0], id);
   });
 
-  it.each(
-    depth.cases(
-      [
-        ['fewer approvals', "update reviews set rule = json_set(rule, '$.approvals', 1)"],
-        ['no passkey', "update reviews set rule = json_set(rule, '$.passkey', json('false'))"],
-        [
-          'approval of one’s own agent',
-          "update reviews set rule = json_set(rule, '$.allow_self', json('true'))",
-        ],
-        [
-          'other reviewers',
-          "update reviews set rule = json_set(rule, '$.roles', json('[0, 1, 2, 3]'))",
-        ],
-        ['another owner', 'update reviews set owner = randomblob(16)'],
-        ['an earlier escalation', 'update reviews set escalates_at = 1'],
-        ['a wider proposal', "update reviews set proposed_scope = '{}'"],
-        ['a proposal of more uses', 'update reviews set proposed_max_uses = 9'],
-        ['no review', 'delete from reviews'],
-        ['another scope', `update permissions set scope = '{"n":2}'`],
-        ['another action', "update permissions set action = 'email.delete'"],
-        ['another resource', "update permissions set resource = 'mailbox:all'"],
-        ['another reason', "update permissions set reason = 'harmless'"],
-        ['more time', 'update permissions set expires_at = expires_at + 1'],
-        ['no MAC', 'update permissions set mac = null'],
-        ['a MAC of another permission', 'update permissions set mac = randomblob(32)'],
-      ],
-      3,
-    ),
-  )('cannot be approved with %s, but denied', async (_, change) => {
+  it.each([
+    ['fewer approvals', "update reviews set rule = json_set(rule, '$.approvals', 1)"],
+    ['no passkey', "update reviews set rule = json_set(rule, '$.passkey', json('false'))"],
+    [
+      'approval of one’s own agent',
+      "update reviews set rule = json_set(rule, '$.allow_self', json('true'))",
+    ],
+    [
+      'other reviewers',
+      "update reviews set rule = json_set(rule, '$.roles', json('[0, 1, 2, 3]'))",
+    ],
+    ['another owner', 'update reviews set owner = randomblob(16)'],
+    ['an earlier escalation', 'update reviews set escalates_at = 1'],
+    ['a wider proposal', "update reviews set proposed_scope = '{}'"],
+    ['a proposal of more uses', 'update reviews set proposed_max_uses = 9'],
+    ['no review', 'delete from reviews'],
+    ['another scope', `update permissions set scope = '{"n":2}'`],
+    ['another action', "update permissions set action = 'email.delete'"],
+    ['another resource', "update permissions set resource = 'mailbox:all'"],
+    ['another reason', "update permissions set reason = 'harmless'"],
+    ['more time', 'update permissions set expires_at = expires_at + 1'],
+    ['no MAC', 'update permissions set mac = null'],
+    ['a MAC of another permission', 'update permissions set mac = randomblob(32)'],
+  ])('cannot be approved with %s, but denied', async (_, change) => {
     await attack(`${change} where id = ?`, bytesOf('perm', id));
     const [, second] = scene.people;
     const body = { decision: 'approve' };

@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
-import { depth } from '../support/depth';
 import { answers } from '../support/internet';
 import { deliverMessage } from '../support/queue';
 import {
@@ -53,7 +52,7 @@ async function recover(world: World, webhooks: TestWebhook[]): Promise<number> {
 }
 
 it.each([
-  ['that have answered before', makeProvenWebhook, depth.runs(5, EACH)],
+  ['that have answered before', makeProvenWebhook, EACH],
   ['that have never answered', makeWebhook, EACH],
 ] as const)(
   'deliveries to webhooks %s that a killed worker had claimed are sent within 30 s of the next sweep',
@@ -112,7 +111,7 @@ it('a sweep enqueues no delivery that becomes due after the next sweep', async (
   expect(waiting.filter(({ body }) => body.webhook === number)).toEqual([]);
 });
 
-it.runIf(depth.isDeep)('a worker keeps its claim for as long as it works', async () => {
+it('a worker keeps its claim for as long as it works', async () => {
   const { world, agents, webhooks } = await makeScene(makeWebhook);
   const [agent, webhook] = [agents[0] as TestAgent, webhooks[0] as TestWebhook];
   const rivals = async (seconds: number) => {

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { CodingTool } from '../../src/packages/client/cli/hook/tool';
 import { ROOT } from '../../src/tools/project';
-import { depth } from '../support/depth';
 
 const MAIN = join(ROOT, 'src/packages/client/cli/main.ts');
 
@@ -78,7 +77,7 @@ const FOREIGN: [CodingTool, string][] = [
   ['cursor', CURSOR],
 ];
 
-it.each(depth.cases(FOREIGN, 3))(
+it.each(FOREIGN)(
   '%s: install adds its hooks, also twice, and uninstall takes exactly these out',
   (tool, text) => {
     settingsOf(tool, text);

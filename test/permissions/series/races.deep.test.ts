@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { depth } from '../../support/depth';
 import { checkIntegrity } from '../../support/integrity';
 import { orderMove, settleMoves } from '../../support/moves';
 import {
@@ -31,20 +30,17 @@ function askAtOnce({ agent }: SeriesScene, count: number): Promise<Json[]> {
 const countOf = (answers: Json[], status: string) =>
   answers.filter((answer) => answer.status === status).length;
 
-it.runIf(depth.isDeep)(
-  '300 requests at once are approved by a series of 50 as often as it has room',
-  async () => {
-    const scene = await makeSeriesScene();
-    const { id } = await giveSeries(scene, FIFTY);
-    const answers = await askAtOnce(scene, 300);
-    expect([countOf(answers, 'approved'), countOf(answers, 'pending')]).toEqual([49, 251]);
-    expect(await approvalsBy(scene, id)).toHaveLength(49);
-    expect(await usageOf(scene, id)).toMatchObject({ requests: 50 });
-    expect(await checkIntegrity(env.DB)).toEqual([]);
-  },
-);
+it('300 requests at once are approved by a series of 50 as often as it has room', async () => {
+  const scene = await makeSeriesScene();
+  const { id } = await giveSeries(scene, FIFTY);
+  const answers = await askAtOnce(scene, 300);
+  expect([countOf(answers, 'approved'), countOf(answers, 'pending')]).toEqual([49, 251]);
+  expect(await approvalsBy(scene, id)).toHaveLength(49);
+  expect(await usageOf(scene, id)).toMatchObject({ requests: 50 });
+  expect(await checkIntegrity(env.DB)).toEqual([]);
+});
 
-it.runIf(depth.isDeep)('a series approves as often while its account moves', async () => {
+it('a series approves as often while its account moves', async () => {
   const scene = await makeSeriesScene();
   const { world, account, agent } = scene;
   Object.assign(world.env, { DB_01: DATABASES['01'] });

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callUpstream, codeOf, makeConnectionScene, UPSTREAM } from '../support/connection-calls';
-import { depth } from '../support/depth';
 import { MODES } from '../support/failing-calls';
 import { checkIntegrity } from '../support/integrity';
 import { orderMove, settleMoves } from '../support/moves';
@@ -11,8 +10,6 @@ import { type Answer, World } from '../support/world';
 
 const DAY = 86_400_000;
 const MOST_BY_POLICY = 10_000;
-/** Every call of a road fails in a deep run, and one of two in a shallow one. */
-const STRIDE = 2;
 
 type Scene = Awaited<ReturnType<typeof makeConnectionScene>>;
 
@@ -121,8 +118,7 @@ describe.each(Object.entries(ROADS))('an act that %s', (_, prepare) => {
     const usual = await perform(prepare, null);
     expect([usual.answer.status, arrivalsOf(usual.act)]).toEqual([200, 1]);
     const calls = Array.from({ length: usual.calls }, (__, i) => i + 1);
-    const turn = depth.runs(MODES.indexOf(mode) % STRIDE, 0);
-    for (const call of depth.cases(calls.slice(turn), STRIDE)) {
+    for (const call of calls) {
       const where = { mode, call, of: usual.calls };
       const { act, answer } = await perform(prepare, { call, mode });
       expect({ ...where, failed: outage.calls < call }).toEqual({ ...where, failed: true });

@@ -2,7 +2,6 @@ import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokenOf, type JsonSchema, valuesOf } from '../support/arbitrary';
-import { depth } from '../support/depth';
 import { writeHeavy } from '../support/heavy';
 import { checkIntegrity } from '../support/integrity';
 import { type Call, type Json, type TestAccount, type TestAgent, World } from '../support/world';
@@ -13,7 +12,7 @@ import { type Call, type Json, type TestAccount, type TestAgent, World } from '.
  */
 const FORBIDDEN_STATUSES = [500, 503];
 
-const REQUESTS = depth.runs(1_200, 10_000);
+const REQUESTS = 10_000;
 
 /**
  * Milliseconds by which the fastest run of a request may be slower than the fastest accepted

@@ -4,7 +4,6 @@ import { Mover } from '../../../src/accounts/move/mover';
 import type { MoverShard } from '../../../src/accounts/move/shard';
 import { Cost, Database } from '../../../src/db/database';
 import { checkVotes, watchApprovals } from '../../support/check-votes';
-import { depth } from '../../support/depth';
 import { FaultyDatabase } from '../../support/faults';
 import { checkIntegrity } from '../../support/integrity';
 import { findRemains, isMoving, orderHeldMove, orderMove, settleMoves } from '../../support/moves';
@@ -53,7 +52,7 @@ function openMover(): Mover {
   return new Mover(shards[0], shards, { rows: 8, characters: 20_000, entries: 8 });
 }
 
-it.each(depth.cases([6, 1, 3, 9, 12, 16], 6))(
+it.each([6, 1, 3, 9, 12, 16])(
   'votes before a move, after %d slices of it and after it count once each',
   async (slices) => {
     const scene = await makeScene(4);
@@ -106,60 +105,54 @@ it.each([
   },
 );
 
-it.runIf(depth.isDeep)(
-  'a vote whose answer was lost before the move is answered after it, and counts once',
-  async () => {
-    const scene = await makeScene(2);
-    const { world, account, agent, people } = scene;
-    const { id } = await agent.request();
-    const send = () =>
-      world.call('POST', `/v1/permissions/${id}/approve`, {
-        ...{ token: people[0].token, body: {}, headers: { 'Idempotency-Key': 'vote-once' } },
-      });
-    first.arm({ call: 2, mode: 'after' });
-    expect((await send()).status).toBe(503);
-    first.arm(null);
-    await orderMove(world, account.id, '01');
-    await settleMoves(world);
-    const again = await send();
-    expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([200, 'true']);
-    expect((await read(scene, id)).review.votes).toHaveLength(1);
-    expect((await approve(scene, people[1], id)).body.status).toBe('approved');
-    await expectSound(scene);
-  },
-);
+it('a vote whose answer was lost before the move is answered after it, and counts once', async () => {
+  const scene = await makeScene(2);
+  const { world, account, agent, people } = scene;
+  const { id } = await agent.request();
+  const send = () =>
+    world.call('POST', `/v1/permissions/${id}/approve`, {
+      ...{ token: people[0].token, body: {}, headers: { 'Idempotency-Key': 'vote-once' } },
+    });
+  first.arm({ call: 2, mode: 'after' });
+  expect((await send()).status).toBe(503);
+  first.arm(null);
+  await orderMove(world, account.id, '01');
+  await settleMoves(world);
+  const again = await send();
+  expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([200, 'true']);
+  expect((await read(scene, id)).review.votes).toHaveLength(1);
+  expect((await approve(scene, people[1], id)).body.status).toBe('approved');
+  await expectSound(scene);
+});
 
-it.runIf(depth.isDeep)(
-  'people who vote at once while the account moves are counted as often as the rule demands',
-  async () => {
-    const scene = await makeScene(3);
-    const { world, account, agent, people } = scene;
-    const { id } = await agent.request();
-    await orderMove(world, account.id, '01');
-    const mover = openMover();
-    const outcomes: string[] = [];
-    const vote = async (person: (typeof people)[number]) => {
-      const { status, body } = await approve(scene, person, id);
-      outcomes.push(body.code ?? status);
-    };
-    await mover.moveSlice(world.now);
-    await Promise.all([vote(people[0]), mover.moveSlice(world.now)]);
-    await Promise.all([
-      mover.moveSlice(world.now),
-      vote(people[1]),
-      vote(people[2]),
-      vote(people[3]),
-    ]);
-    while (await isMoving()) await settleMoves(world);
-    await Promise.all(people.map((person) => vote(person)));
-    expect(outcomes.filter((outcome) => outcome === '200' || Number(outcome) === 200)).toHaveLength(
-      3,
-    );
-    const { status, review } = await read(scene, id);
-    expect([status, review.votes.length]).toEqual(['approved', 3]);
-    await expectSound(scene);
-  },
-);
+it('people who vote at once while the account moves are counted as often as the rule demands', async () => {
+  const scene = await makeScene(3);
+  const { world, account, agent, people } = scene;
+  const { id } = await agent.request();
+  await orderMove(world, account.id, '01');
+  const mover = openMover();
+  const outcomes: string[] = [];
+  const vote = async (person: (typeof people)[number]) => {
+    const { status, body } = await approve(scene, person, id);
+    outcomes.push(body.code ?? status);
+  };
+  await mover.moveSlice(world.now);
+  await Promise.all([vote(people[0]), mover.moveSlice(world.now)]);
+  await Promise.all([
+    mover.moveSlice(world.now),
+    vote(people[1]),
+    vote(people[2]),
+    vote(people[3]),
+  ]);
+  while (await isMoving()) await settleMoves(world);
+  await Promise.all(people.map((person) => vote(person)));
+  expect(outcomes.filter((outcome) => outcome === '200' || Number(outcome) === 200)).toHaveLength(
+    3,
+  );
+  const { status, review } = await read(scene, id);
+  expect([status, review.votes.length]).toEqual(['approved', 3]);
+  await expectSound(scene);
+});
 
 /** Has one person approve a request, and then moves the account for four slices. */
 async function approveAndBeginMove(scene: ReviewScene): Promise<string> {
@@ -172,36 +165,30 @@ async function approveAndBeginMove(scene: ReviewScene): Promise<string> {
   return id;
 }
 
-it.runIf(depth.isDeep)(
-  'a move between an approval and a suspension changes nothing: the vote counts no longer',
-  async () => {
-    const scene = await makeScene(2);
-    const { world, account, people } = scene;
-    const id = await approveAndBeginMove(scene);
-    await account.must(200, 'PUT', `/v1/members/${people[0].id}`, { status: 'suspended' });
-    await settleMoves(world);
-    expect((await approve(scene, people[1], id)).body.status).toBe('pending');
-    expect((await approve(scene, people[2], id)).body.status).toBe('approved');
-    await expectSound(scene);
-  },
-);
+it('a move between an approval and a suspension changes nothing: the vote counts no longer', async () => {
+  const scene = await makeScene(2);
+  const { world, account, people } = scene;
+  const id = await approveAndBeginMove(scene);
+  await account.must(200, 'PUT', `/v1/members/${people[0].id}`, { status: 'suspended' });
+  await settleMoves(world);
+  expect((await approve(scene, people[1], id)).body.status).toBe('pending');
+  expect((await approve(scene, people[2], id)).body.status).toBe('approved');
+  await expectSound(scene);
+});
 
-it.runIf(depth.isDeep)(
-  'an escalation that becomes due during a move is recorded once',
-  async () => {
-    const scene = await makeScene(2);
-    const { world, account, people } = scene;
-    const id = await approveAndBeginMove(scene);
-    world.advance(60_000);
-    const target = new World({ DB: env.DB_01 });
-    target.now = world.now;
-    await target.sweep();
-    await settleMoves(world);
-    await world.sweep();
-    const { body } = await account.must(200, 'GET', '/v1/activity?action=permission.escalated');
-    expect(body.data).toMatchObject([{ target: id }]);
-    expect((await read(scene, id)).review.escalated_at).not.toBeNull();
-    expect((await deny(scene, people[0], id)).body.status).toBe('denied');
-    await expectSound(scene);
-  },
-);
+it('an escalation that becomes due during a move is recorded once', async () => {
+  const scene = await makeScene(2);
+  const { world, account, people } = scene;
+  const id = await approveAndBeginMove(scene);
+  world.advance(60_000);
+  const target = new World({ DB: env.DB_01 });
+  target.now = world.now;
+  await target.sweep();
+  await settleMoves(world);
+  await world.sweep();
+  const { body } = await account.must(200, 'GET', '/v1/activity?action=permission.escalated');
+  expect(body.data).toMatchObject([{ target: id }]);
+  expect((await read(scene, id)).review.escalated_at).not.toBeNull();
+  expect((await deny(scene, people[0], id)).body.status).toBe('denied');
+  await expectSound(scene);
+});

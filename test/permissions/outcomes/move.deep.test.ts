@@ -3,7 +3,6 @@ import { beforeEach, expect, it } from 'vitest';
 import { Mover } from '../../../src/accounts/move/mover';
 import type { MoverShard } from '../../../src/accounts/move/shard';
 import { Cost, Database } from '../../../src/db/database';
-import { depth } from '../../support/depth';
 import { dumpAccount, isMoving, orderMove, settleMoves } from '../../support/moves';
 import {
   makeOutcomeScene,
@@ -38,7 +37,7 @@ function openMover(): Mover {
   return new Mover(shards[0], shards, { rows: 3, characters: 20_000, entries: 4 });
 }
 
-it.each(depth.cases([0, 1, 3, 5, 8], 3))(
+it.each([0, 1, 3, 5, 8])(
   'an account takes its outcomes along, and those reported after %d slices',
   async (slices) => {
     const { world, account, agent } = await makeScene();

@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Cost, Database } from '../../src/db/database';
 import { erasePermissions } from '../../src/erasure/erase-permissions';
 import { type Id, idBytes } from '../../src/lib/typeid';
-import { depth } from '../support/depth';
 import { checkErasure } from '../support/erasure';
 import { CONTENTS } from '../support/life';
 import { sealLogs } from '../support/seal';
@@ -201,29 +200,27 @@ describe('a permission that outlives its last entry', () => {
     await expectOnlyNeighbour();
   });
 
-  it.each(
-    depth.cases(
-      [
-        ['pending', 'denied', deny],
-        ['unused', 'used', useOnce],
-        ['unused', 'revoked', revoke],
-        ['used in part', 'used again', useOnce],
-        ['used in part', 'revoked', revoke],
-      ] as const,
-      3,
-    ),
-  )('and is %s is erased with its new last entry when it is %s', async (state, _, act) => {
-    const { world, agent, history, end } = await makeScene();
-    // Half a day before the end, so that the entry outlives the request or token.
-    world.now = end - DAY / 2;
-    await act(agent, history[state]);
-    world.now = end + DAY / 2;
-    await runTasks(world);
-    await agent.must(200, 'GET', `/v1/permissions/${history[state].id}`);
-    world.advance(1);
-    await runTasks(world);
-    expect(await statesLeft(history)).not.toContain(state);
-  });
+  it.each([
+    ['pending', 'denied', deny],
+    ['unused', 'used', useOnce],
+    ['unused', 'revoked', revoke],
+    ['used in part', 'used again', useOnce],
+    ['used in part', 'revoked', revoke],
+  ] as const)(
+    'and is %s is erased with its new last entry when it is %s',
+    async (state, _, act) => {
+      const { world, agent, history, end } = await makeScene();
+      // Half a day before the end, so that the entry outlives the request or token.
+      world.now = end - DAY / 2;
+      await act(agent, history[state]);
+      world.now = end + DAY / 2;
+      await runTasks(world);
+      await agent.must(200, 'GET', `/v1/permissions/${history[state].id}`);
+      world.advance(1);
+      await runTasks(world);
+      expect(await statesLeft(history)).not.toContain(state);
+    },
+  );
 });
 
 function deleteAgent({ account, id }: TestAgent) {

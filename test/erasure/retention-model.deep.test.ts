@@ -2,7 +2,6 @@ import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Id, idBytes } from '../../src/lib/typeid';
-import { depth } from '../support/depth';
 import { checkErasure } from '../support/erasure';
 import { sealLogs } from '../support/seal';
 import { countRows, emptyTables } from '../support/tables';
@@ -288,6 +287,6 @@ it('retention and the erasure of agents agree with a model after any sequence of
       await model.compareLog();
       await model.compareEnd();
     }),
-    { numRuns: depth.runs(2, 20) },
+    { numRuns: 20 },
   );
 });

@@ -1,11 +1,10 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { depth } from '../support/depth';
 import { checkIntegrity } from '../support/integrity';
 import { type Answer, type TestAccount, World } from '../support/world';
 
-const RUNS = depth.runs(8, 40);
+const RUNS = 40;
 
 /** A database whose batches wait until the test lets them through one at a time. */
 class Gate {

@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { depth } from '../support/depth';
 import { failingCalls } from '../support/failing-calls';
 import { type FaultMode, FaultyDatabase } from '../support/faults';
 import { checkIntegrity } from '../support/integrity';
@@ -84,7 +83,7 @@ const operations: Operation[] = [
 const modes: FaultMode[] = ['before', 'after'];
 
 describe.each(operations)('the operation "$name"', ({ prepare, act, event }) => {
-  it.each(depth.cases(modes, 4))(
+  it.each(modes)(
     'leaves state and log consistent when a database call fails %s it is executed',
     async (mode) => {
       const calls = await countCalls(prepare, act);

@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
-import { depth } from '../support/depth';
 import { answers } from '../support/internet';
 import { deliverMessage } from '../support/queue';
 import {
@@ -12,7 +11,7 @@ import {
 import { type TestAccount, type TestAgent, World } from '../support/world';
 
 /** In a deep run, the maximum number of webhooks of an account. */
-const MANY = depth.runs(20, 50);
+const MANY = 50;
 /** How long all of them together may delay a queue, in milliseconds. */
 const LONGEST_WAIT = 250;
 

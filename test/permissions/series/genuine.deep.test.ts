@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { type Id, idBytes } from '../../../src/lib/typeid';
-import { depth } from '../../support/depth';
 import { orderMove, settleMoves } from '../../support/moves';
 import {
   ACT,
@@ -58,7 +57,7 @@ describe('a series that somebody changes in the database approves nothing', () =
   });
 });
 
-it.runIf(depth.isDeep)('a series moves with its account, and goes on there', async () => {
+it('a series moves with its account, and goes on there', async () => {
   for (const database of [env.DB, env.DB_01]) await emptyTables(database);
   const scene = await makeSeriesScene();
   const { world, account, agent, ada } = scene;
