@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
 } from '../support/local/console';
-import type { Json } from '../support/world';
 
 /** The window of a phone. */
 const PHONE = { width: 390, height: 844 };
@@ -45,14 +45,8 @@ describe.skipIf(!CHROMIUM)('30 cards on a phone', () => {
   let page: Page;
   const ids: string[] = [];
 
-  async function call(method: string, path: string, credential: string, body: object) {
-    const answer = await fetch(local.origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return (await answer.json()) as Json;
-  }
+  const call = (method: string, path: string, credential: string, body?: object) =>
+    callApi(local.origin, { credential, method, path, body });
 
   beforeAll(async () => {
     local = await startConsole();
@@ -63,10 +57,7 @@ describe.skipIf(!CHROMIUM)('30 cards on a phone', () => {
       deviceScaleFactor: 2,
     });
     page = await context.newPage();
-    await addAuthenticator(page);
-    await page.goto(await local.inviteOwner());
-    await page.tap('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, await local.inviteOwner());
     const token = await makeUserToken(page, local.origin);
     const keys = new Map<string, string>();
     for (const name of AGENTS)

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
@@ -28,19 +29,8 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
   let agentKey: string;
   let cookies: Parameters<ReturnType<Page['context']>['addCookies']>[0];
 
-  async function call(
-    method: string,
-    path: string,
-    body?: object,
-    credential = token,
-  ): Promise<Json> {
-    const answer = await fetch(local.origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return (await answer.json()) as Json;
-  }
+  const call = (method: string, path: string, body?: object, credential = token) =>
+    callApi(local.origin, { credential, method, path, body });
 
   let resources = 0;
 
@@ -60,10 +50,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     local = await startConsole();
     const context = await local.browser.newContext();
     const page = await context.newPage();
-    await addAuthenticator(page);
-    await page.goto(await local.inviteOwner());
-    await page.click('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, await local.inviteOwner());
     token = await makeUserToken(page, local.origin);
     cookies = await context.cookies();
     agentKey = (await call('POST', '/v1/agents', { name: 'Mail assistant' })).api_key;
@@ -387,10 +374,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
   it('signs an approval with a passkey', async () => {
     const context = await local.browser.newContext();
     const page = await context.newPage();
-    await addAuthenticator(page);
-    await page.goto(await local.inviteOwner('signer@example.com'));
-    await page.click('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, await local.inviteOwner('signer@example.com'));
     const { api_key: key } = await call(
       'POST',
       '/v1/agents',

@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
@@ -21,16 +22,8 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
   let token: string;
   let keys: string[];
 
-  async function call(method: string, path: string, body?: object, credential = token) {
-    const answer = await fetch(local.origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    expect(answer.status).toBeLessThan(300);
-    // biome-ignore lint/suspicious/noExplicitAny: answers of the API
-    return (await answer.json()) as any;
-  }
+  const call = (method: string, path: string, body?: object, credential = token) =>
+    callApi(local.origin, { credential, method, path, body });
 
   const picture = async (name: string) => {
     if (!PICTURES) return;
@@ -60,10 +53,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
       viewport: SIZES.desk,
     });
     page = await context.newPage();
-    await addAuthenticator(page);
-    await page.goto(await local.inviteOwner());
-    await page.click('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, await local.inviteOwner());
     token = await makeUserToken(page, local.origin);
     keys = [];
     for (const name of ['Accounts payable', 'Newsletter'])

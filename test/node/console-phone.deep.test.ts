@@ -1,8 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
@@ -25,15 +26,8 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
   let taps = 0;
   let flicks = 0;
 
-  async function call(method: string, path: string, body?: object, credential = token) {
-    const answer = await fetch(local.origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    // biome-ignore lint/suspicious/noExplicitAny: answers of the API
-    return (await answer.json()) as any;
-  }
+  const call = (method: string, path: string, body?: object, credential = token) =>
+    callApi(local.origin, { credential, method, path, body });
 
   /** Puts a finger on something, after as many flicks as it takes to see it. */
   async function tap(target: Locator): Promise<void> {
@@ -64,10 +58,7 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
     local = await startConsole();
     const context = await local.browser.newContext();
     const owner = await context.newPage();
-    await addAuthenticator(owner);
-    await owner.goto(await local.inviteOwner());
-    await owner.click('text=Make a passkey and join');
-    await owner.waitForURL('**/console');
+    await joinByPasskey(owner, await local.inviteOwner());
     token = await makeUserToken(owner, local.origin);
     const { invitation } = await call('POST', '/v1/members', {
       email: 'bea@example.com',
@@ -80,10 +71,7 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
       reducedMotion: 'reduce',
     });
     page = await phone.newPage();
-    await addAuthenticator(page);
-    await page.goto(invitation.url);
-    await page.tap('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, invitation.url);
     const payable = await call('POST', '/v1/agents', { name: 'Accounts payable' });
     const mailer = await call('POST', '/v1/agents', { name: 'Newsletter' });
     for (let i = 1; i <= PAYOUTS; i++) {

@@ -5,8 +5,9 @@ import ece from 'http_ece';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
@@ -73,27 +74,13 @@ describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
     service.stop();
   });
 
-  async function api(
-    method: string,
-    path: string,
-    credential: string,
-    body?: object,
-  ): Promise<Json> {
-    const answer = await fetch(local.origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return answer.json();
-  }
+  const api = (method: string, path: string, credential: string, body?: object) =>
+    callApi(local.origin, { credential, method, path, body });
 
   /** A page of an owner who has just joined. */
   async function join(context: BrowserContext, email: string): Promise<Page> {
     const page = await context.newPage();
-    await addAuthenticator(page);
-    await page.goto(await local.inviteOwner(email));
-    await page.click('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, await local.inviteOwner(email));
     return page;
   }
 

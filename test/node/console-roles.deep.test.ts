@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
@@ -39,19 +40,8 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
   let agentKey: string;
   let receiver: Server;
 
-  async function call(
-    method: string,
-    path: string,
-    body?: object,
-    credential = token,
-  ): Promise<Json> {
-    const answer = await fetch(local.origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return (await answer.json().catch(() => ({}))) as Json;
-  }
+  const call = (method: string, path: string, body?: object, credential = token) =>
+    callApi(local.origin, { credential, method, path, body });
 
   let resources = 0;
 
@@ -76,10 +66,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       reducedMotion: 'reduce',
     });
     const page = await context.newPage();
-    await addAuthenticator(page);
-    await page.goto(url);
-    await page.click('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, url);
     return { id, name, page, cookies: await context.cookies() };
   }
 

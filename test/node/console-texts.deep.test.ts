@@ -1,17 +1,13 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
 } from '../support/local/console';
-
-interface Json {
-  // biome-ignore lint/suspicious/noExplicitAny: answers of the API
-  [name: string]: any;
-}
 
 /** Letters with more marks than fit a line, above, below and around them. */
 const ZALGO = [...'pay me']
@@ -49,28 +45,14 @@ describe.skipIf(!CHROMIUM)('texts that mislead, in Chromium', () => {
   let cookies: Parameters<ReturnType<Page['context']>['addCookies']>[0];
   let paths: string[];
 
-  async function call(
-    method: string,
-    path: string,
-    body: object,
-    credential = token,
-  ): Promise<Json> {
-    const answer = await fetch(local.origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return (await answer.json()) as Json;
-  }
+  const call = (method: string, path: string, body?: object, credential = token) =>
+    callApi(local.origin, { credential, method, path, body });
 
   beforeAll(async () => {
     local = await startConsole();
     const context = await local.browser.newContext();
     const page = await context.newPage();
-    await addAuthenticator(page);
-    await page.goto(await local.inviteOwner());
-    await page.click('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, await local.inviteOwner());
     token = await makeUserToken(page, local.origin);
     cookies = await context.cookies();
     const { api_key: key } = await call('POST', '/v1/agents', { name: `${LOOKALIKE} ${ZALGO}` });

@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  addAuthenticator,
   CHROMIUM,
+  callApi,
+  joinByPasskey,
   type LocalConsole,
   makeUserToken,
   startConsole,
@@ -26,21 +27,8 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
   let entry: Json;
   const faults: string[] = [];
 
-  async function call(
-    method: string,
-    path: string,
-    credential: string,
-    body?: object,
-  ): Promise<Json> {
-    const response = await fetch(origin + path, {
-      method,
-      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok)
-      throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return response.json();
-  }
+  const call = (method: string, path: string, credential: string, body?: object) =>
+    callApi(origin, { credential, method, path, body });
 
   const request = (fields = {}) =>
     call('POST', '/v1/permissions', agentKey, {
@@ -59,10 +47,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     page = await (await browser.newContext()).newPage();
     page.on('pageerror', ({ message }) => faults.push(message));
     page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
-    await addAuthenticator(page);
-    await page.goto(await local.inviteOwner());
-    await page.click('text=Make a passkey and join');
-    await page.waitForURL('**/console');
+    await joinByPasskey(page, await local.inviteOwner());
     token = await makeUserToken(page, origin);
     agentKey = (await call('POST', '/v1/agents', token, { name: 'Mailer' })).api_key;
     await call('POST', '/v1/policies', token, {

@@ -113,6 +113,36 @@ export async function addAuthenticator(page: Page): Promise<void> {
   });
 }
 
+/** Joins by an invitation, with a passkey. */
+export async function joinByPasskey(page: Page, invitation: string): Promise<void> {
+  await addAuthenticator(page);
+  await page.goto(invitation);
+  await page.click('text=Make a passkey and join');
+  await page.waitForURL('**/console');
+}
+
+/** Sends a request to the API, and returns the JSON of its answer; undefined if that is empty. */
+export async function callApi(
+  origin: string,
+  { credential, method, path, body }: ApiCall,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of the API
+): Promise<any> {
+  const answer = await fetch(origin + path, {
+    method,
+    headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return text === '' ? undefined : JSON.parse(text);
+}
+
+interface ApiCall {
+  credential: string;
+  method: string;
+  path: string;
+  body?: object | undefined;
+}
+
 /** Makes a user token with every scope of the role, for the person who is signed in on a page. */
 export async function makeUserToken(page: Page, origin: string): Promise<string> {
   await page.goto(`${origin}/console/me/tokens/new`);
