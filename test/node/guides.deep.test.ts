@@ -48,8 +48,11 @@ afterAll(async () => {
 
 /** The blocks of commands in a guide. */
 function readCommands(name: string): string[] {
-  const guide = readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8');
-  return [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , text = '']) => text);
+  return findCommands(readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8'));
+}
+
+function findCommands(text: string): string[] {
+  return [...text.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , block = '']) => block);
 }
 
 /** Pastes every command of a guide into one shell, which stops at the first that fails. */
@@ -104,6 +107,23 @@ function expectShownLines(name: string, output: string): void {
     lines.splice(0, place + 1);
   }
 }
+
+it('the first session of the README goes as it says', async () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const session = readme.slice(readme.indexOf('## A first session')).split('\n## ')[0] ?? '';
+  const commands = findCommands(session);
+  expect(commands).toHaveLength(7);
+  // The second use is refused. As in a terminal, the commands after it go on.
+  const output = await runCommands(['exec 2>&1', 'set +e', ...commands]);
+  for (const once of [
+    '"granted_scope":{"max_recipients":10}',
+    '"active":true',
+    'The token has no use left. Ask for permission again. (409 token_not_active)',
+  ])
+    expect(output.split(once)).toHaveLength(2);
+  const events = [...output.matchAll(/"event_type":"(\w+)"/g)].map(([, event]) => event);
+  expect(events).toEqual(['request', 'approve', 'use']);
+});
 
 it('every command of the guide API works, and shows what the guide says', async () => {
   const output = await runGuide('api');
