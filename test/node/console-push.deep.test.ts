@@ -238,13 +238,33 @@ describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
     expect(opened).toEqual([`${origin}/console/permissions/${id}`]);
 
     const [before] = (await api('GET', '/v1/me/notifications', token)).push;
-    const key = await page.getAttribute('[data-push-key]', 'data-push-key');
+    const key = await page.getAttribute('meta[name="push-key"]', 'content');
+    const storedKey = () => page.evaluate(() => localStorage.getItem('push-key'));
+    const renew = async (path: string) => {
+      const answered = page.waitForResponse(`**/console/me/push/${before.id}`);
+      await page.goto(origin + path);
+      return (await answered).status();
+    };
     await page.evaluate(() => localStorage.setItem('push-key', btoa('an old key')));
-    const renewed = page.waitForResponse(`**/console/me/push/${before.id}`);
-    await page.reload();
-    expect((await renewed).status()).toBe(204);
-    expect(await page.evaluate(() => localStorage.getItem('push-key'))).toBe(key);
+    expect(await renew('/console/agents')).toBe(204);
+    await expect.poll(storedKey).toBe(key);
+
+    // The service does not answer: the next page goes on with it.
+    await page.evaluate(() => localStorage.setItem('push-key', btoa('an old key')));
+    const refuse = `**/console/me/push/${before.id}`;
+    await page.route(refuse, (route) => route.fulfill({ status: 503, json: {} }));
+    expect(await renew('/console/policies')).toBe(503);
+    await expect.poll(() => faults).toEqual([expect.stringContaining('503')]);
+    faults.length = 0;
+    await page.unroute(refuse);
+    await page.evaluate(() => localStorage.removeItem('push-key'));
+    expect(await renew('/console/agents')).toBe(204);
+    await expect.poll(storedKey).toBe(key);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${origin}/console/me`);
     await section.getByText('You are notified on this device.').waitFor();
+    expect(asked).not.toContain(`/console/me/push/${before.id}`);
 
     await section.getByRole('button', { name: 'Remove' }).click();
     await section.getByRole('button', { name: 'Notify me on this device' }).waitFor();

@@ -88,7 +88,7 @@ export class TestDevice {
 /** The key with which the pages subscribe. */
 export async function publicKeyOf(browser: TestMember['browser']): Promise<string> {
   const { text } = await browser.get('/console/me');
-  const key = /data-push-key="([\w-]{87})"/.exec(text)?.[1];
+  const key = /<meta name="push-key" content="([\w-]{87})"/.exec(text)?.[1];
   if (!key) throw new Error(`the page has no key: ${text}`);
   return key;
 }

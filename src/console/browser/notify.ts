@@ -1,5 +1,5 @@
 import { SECOND } from '../../lib/time';
-import { WORKER } from './push';
+import { isSubscribed } from './push-subscription';
 import { writeWaitingCount } from './waiting-count';
 
 /** The key of the choice in `localStorage`, and the name of the lock and of the notification. */
@@ -17,7 +17,7 @@ const DENIED =
  */
 export async function startNotifying(): Promise<void> {
   const person = document.querySelector<HTMLInputElement>('input[name="sender"]')?.value;
-  if (!person || !('Notification' in window) || (await hasPush())) return;
+  if (!person || !('Notification' in window) || (await isSubscribed())) return;
   offerChoice(person);
   // However many pages are open, one at a time asks.
   if (isChosenBy(person)) await navigator.locks?.request(CHOICE, () => watch(person));
@@ -25,11 +25,6 @@ export async function startNotifying(): Promise<void> {
 
 function isChosenBy(person: string): boolean {
   return localStorage.getItem(CHOICE) === person && Notification.permission === 'granted';
-}
-
-async function hasPush(): Promise<boolean> {
-  const registration = await navigator.serviceWorker?.getRegistration(WORKER);
-  return Boolean(await registration?.pushManager?.getSubscription());
 }
 
 /** Shows the button that switches the notifications on and off. */

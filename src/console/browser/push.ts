@@ -1,7 +1,5 @@
-import { run, send } from './send';
-
-/** The service worker that shows notifications: `console/push-worker`. */
-export const WORKER = '/console/assets/push-worker.js';
+import { addDevice, isOwnDevice, renewSubscription, WORKER } from './push-subscription';
+import { run } from './send';
 
 const NOT_SUPPORTED =
   'This browser cannot be notified. On an iPhone or iPad, first add this page to the home screen, ' +
@@ -11,9 +9,8 @@ const DENIED =
   'load the page again.';
 const NOT_ALLOWED = 'The browser was not allowed to show notifications. Try again, and allow them.';
 const NOT_RENEWED =
-  'This device was notified with an old key, and could not be given the new one. Remove it, load ' +
-  'the page again, and add it again.';
-const NO_SERVICE = 'The browser could not reach its push service. Try again later.';
+  'This device was notified with an old key, and could not be given the new one. Load the page ' +
+  'again, or remove the device and add it again.';
 
 declare global {
   interface Window {
@@ -27,41 +24,28 @@ declare global {
   }
 }
 
-/** A device of the member, as the page knows it. */
-interface KnownDevice {
-  id: string;
-  /** SHA-256 of the endpoint of its subscription, in base64url. */
-  digest: string;
-}
-
 /**
- * Makes the section work in which a member has this browser notified. Says whether it is, and
- * renews a subscription that was made with an old key of the service.
+ * Renews the subscription of this browser, on every page, and makes the section work in which a
+ * member has this browser notified.
  */
 export async function startPush(): Promise<void> {
-  const section = document.querySelector<HTMLElement>('[data-push-key]');
+  const renewal = renewSubscription().then(
+    () => null,
+    () => NOT_RENEWED,
+  );
+  const section = document.querySelector<HTMLElement>('[data-push]');
   if (!section) return;
-  const form = section.querySelector<HTMLElement>('[data-push-form]');
   const isSupported =
     'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
   if (!isSupported) return showState(section, NOT_SUPPORTED);
   if (Notification.permission === 'denied') return showState(section, DENIED);
-  const key = section.dataset.pushKey ?? '';
+  const form = section.querySelector<HTMLElement>('[data-push-form]');
   const button = form?.querySelector('button');
   const name = form?.querySelector('input');
-  if (button && name) {
-    button.addEventListener('click', () => run(button, () => addDevice(name, key)));
-  }
-  const registration = await navigator.serviceWorker.getRegistration(WORKER);
-  const subscription = await registration?.pushManager.getSubscription();
-  const device = subscription && (await findDevice(subscription));
-  if (!registration || !device) return;
-  showState(section, 'You are notified on this device.');
-  const madeWith = keyOf(subscription);
-  if (madeWith === null || madeWith === key) return;
-  await renew(registration, subscription, { id: device.id, key }).catch(() =>
-    showState(section, NOT_RENEWED),
-  );
+  if (button && name) button.addEventListener('click', () => run(button, () => notifyHere(name)));
+  const fault = await renewal;
+  if (fault !== null) showState(section, fault);
+  else if (await isOwnDevice()) showState(section, 'You are notified on this device.');
 }
 
 /** Says something about this device in the place of the form that adds it. */
@@ -74,28 +58,11 @@ function showState(section: HTMLElement, text: string): void {
   state.hidden = false;
 }
 
-async function addDevice(name: HTMLInputElement, key: string): Promise<void> {
+async function notifyHere(name: HTMLInputElement): Promise<void> {
   if (!name.reportValidity()) return;
   if ((await Notification.requestPermission()) !== 'granted') throw new Error(NOT_ALLOWED);
-  const registration = await register();
-  const old = await registration.pushManager.getSubscription();
-  // It is another member's, who used this browser before, or has another key.
-  await old?.unsubscribe();
-  const subscription = await subscribe(registration, key);
-  await send('POST', '/console/me/push', { name: name.value, ...fieldsOf(subscription), key });
+  await addDevice(await register(), name.value);
   location.reload();
-}
-
-/** Replaces a subscription by one with the present key, so that it is served when the old key ends. */
-async function renew(
-  registration: ServiceWorkerRegistration,
-  old: PushSubscription,
-  { id, key }: { id: string; key: string },
-): Promise<void> {
-  await old.unsubscribe();
-  const subscription = await subscribe(registration, key);
-  const fields = { old_endpoint: old.endpoint, ...fieldsOf(subscription), key };
-  await send('POST', `/console/me/push/${id}`, fields);
 }
 
 /** Registers the service worker, and waits until it is active. */
@@ -120,40 +87,4 @@ function workerScript(): unknown {
       ?.createPolicy('service-worker', { createScriptURL: () => WORKER })
       .createScriptURL(WORKER) ?? WORKER;
   return script;
-}
-
-async function subscribe(
-  registration: ServiceWorkerRegistration,
-  key: string,
-): Promise<PushSubscription> {
-  const options = { userVisibleOnly: true, applicationServerKey: key };
-  return registration.pushManager.subscribe(options).catch(() => {
-    throw new Error(NO_SERVICE);
-  });
-}
-
-/** The subscription as the service takes it. */
-function fieldsOf(subscription: PushSubscription) {
-  const { endpoint, keys } = subscription.toJSON();
-  return { endpoint, p256dh: keys?.p256dh, auth: keys?.auth };
-}
-
-/**
- * The key of the service with which a subscription was made, in base64url; null if the browser does
- * not say.
- */
-function keyOf({ options: { applicationServerKey: key } }: PushSubscription): string | null {
-  return key && toBase64Url(key);
-}
-
-async function findDevice({ endpoint }: PushSubscription): Promise<KnownDevice | undefined> {
-  const list = document.querySelector<HTMLElement>('[data-devices]');
-  const known: KnownDevice[] = JSON.parse(list?.dataset.devices ?? '[]');
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(endpoint));
-  return known.find((device) => device.digest === toBase64Url(digest));
-}
-
-function toBase64Url(buffer: ArrayBuffer): string {
-  const text = btoa(String.fromCharCode(...new Uint8Array(buffer)));
-  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

@@ -224,6 +224,7 @@ function Page({
           content='{"extensions":"hx-csp","includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"4xx","5xx"]}'
         />
         {signedIn && <meta name="csrf-token" content={signedIn.csrf} />}
+        {signedIn?.pushKey && <meta name="push-key" content={signedIn.pushKey} />}
         <title>{`${withScriptsMark(toOneLine(title))} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
         {registersWorker && <link rel="manifest" href="/console/assets/console.webmanifest" />}

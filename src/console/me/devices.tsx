@@ -1,7 +1,5 @@
-import { withPrefix } from '../../lib/typeid';
 import {
   type DeviceRow,
-  deviceConfig,
   MAX_DEVICES,
   type PushDevice,
   presentDevice,
@@ -16,13 +14,11 @@ interface DevicesProps {
   devices: readonly DeviceRow[];
   /** Whether the session is that of a person, and not of a user token. */
   isPerson: boolean;
-  /** The public key of the service with which browsers subscribe. */
-  publicKey: string;
   userAgent: string;
 }
 
 /** The devices on which a member is notified. Only the script can add the one that shows the page. */
-export function Devices({ devices, isPerson, publicKey, userAgent }: DevicesProps) {
+export function Devices({ devices, isPerson, userAgent }: DevicesProps) {
   const mayAdd = isPerson && usePage().isRecentSignIn && devices.length < MAX_DEVICES;
   return (
     <Section name="push" id="push" title="Notifications on my devices">
@@ -32,14 +28,14 @@ export function Devices({ devices, isPerson, publicKey, userAgent }: DevicesProp
         after you sign out, until you remove the device.
       </p>
       {devices.length > 0 && (
-        <ul class="lines" data-devices={JSON.stringify(devices.map(knownDevice))}>
+        <ul class="lines">
           {devices.map((device) => (
             <DeviceLine {...presentDevice(device)} />
           ))}
         </ul>
       )}
       {isPerson && (
-        <div data-push-key={publicKey} data-with-script hidden>
+        <div data-push data-with-script hidden>
           {mayAdd && (
             <div class="inline-form" data-push-form>
               <TextField
@@ -75,11 +71,6 @@ export function Devices({ devices, isPerson, publicKey, userAgent }: DevicesProp
       {isPerson && <SignInAgain page="/console/me" purpose="To add this device" />}
     </Section>
   );
-}
-
-/** What the script needs in order to find this device among those of the member. */
-function knownDevice(device: DeviceRow) {
-  return { id: withPrefix('push', device.id), digest: deviceConfig(device).endpoint_digest };
 }
 
 function DeviceLine({ id, name, created_at }: PushDevice) {

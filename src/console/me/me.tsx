@@ -6,7 +6,6 @@ import { providerName } from '../../identity/oidc/provider';
 import { MAX_PASSKEYS } from '../../identity/passkeys/passkey';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { UserToken } from '../../identity/tokens/user-token';
-import { deriveVapidKeys } from '../../receivers/channels/push/vapid';
 import { listSlackLinks } from '../../receivers/channels/slack/links';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
@@ -55,7 +54,6 @@ export async function showMe(
     member !== null && mayLinkSlackUser(context),
     loadNames(context, []),
   ]);
-  const [vapidKey] = await deriveVapidKeys(config.keyring);
   const provider =
     config.oidc?.client && me.member?.sign_in.includes('oidc') ? providerName(config.oidc) : null;
   const children = (
@@ -89,7 +87,6 @@ export async function showMe(
         <Devices
           devices={notifications.devices}
           isPerson={principal.token === null}
-          publicKey={vapidKey.publicKey}
           userAgent={c.req.header('User-Agent') ?? ''}
         />
       )}

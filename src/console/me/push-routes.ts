@@ -1,7 +1,10 @@
+import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
-import type { AppEnv } from '../../http/context';
+import type { AppEnv, Reader, RequestContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { pathId } from '../../http/path-id';
+import { withPrefix } from '../../lib/typeid';
+import { type DeviceRow, deviceConfig, selectDevices } from '../../receivers/channels/push/device';
 import { removePushDevice } from '../../receivers/channels/push/remove';
 import {
   DeviceRenewal,
@@ -12,15 +15,34 @@ import {
 import { consoleAccess } from '../session/access';
 import { redirectAndTell } from '../session/told';
 
+const NOT_STORED = { 'Cache-Control': 'no-store' };
+
 const PATH = '/console/me/push';
 
 const READ = 'account:read';
+
+async function preloadDevices(
+  _: RequestContext,
+  reader: Reader,
+  account: SQL<number>,
+  callerId: SQL,
+) {
+  return { devices: selectDevices(reader, account, callerId) };
+}
+
+/** What a browser needs in order to find itself among the devices of a member. */
+function knownDevice(device: DeviceRow) {
+  return { id: withPrefix('push', device.id), digest: deviceConfig(device).endpoint_digest };
+}
 
 /**
  * The addresses with which a member changes on which devices they are notified. Only a script can
  * subscribe a browser. A renewal needs no recent sign-in: the browser proves that it is the same.
  */
 export const pushRoutes = new Hono<AppEnv>()
+  .get(PATH, consoleAccess(READ, preloadDevices), noQuery(), (c) =>
+    c.json({ devices: (c.var.loaded.devices ?? []).map(knownDevice) }, 200, NOT_STORED),
+  )
   .post(
     PATH,
     consoleAccess(READ, undefined, { needsRecentSignIn: true }),

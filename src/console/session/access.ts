@@ -27,7 +27,7 @@ import { readAside } from './aside';
 import { limitBody } from './limit-body';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
-import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
+import { isCsrfToken, pageMarks, sessionCookie } from './session';
 import { forgetTold, readTold, type Told } from './told';
 
 /**
@@ -48,6 +48,8 @@ export interface SignedIn {
   csrf: string;
   /** Marks the forms of the page as those of this person. */
   sender: string;
+  /** The key with which a browser subscribes to notifications; null for a user token. */
+  pushKey: string | null;
   /** The requests that this browser has set aside. */
   aside: Id<'perm'>[];
   /** What the form did that led to this page; null if none did. */
@@ -153,14 +155,11 @@ export function consoleAccess<Q extends NamedQueries>(
     const opened = openContext(c, found, null);
     const context = { ...opened, reader: batchReads(opened.reader) };
     c.set('caller', callerLogFields(found));
-    const [csrf, sender] = await Promise.all([
-      csrfToken(keyring, secret),
-      senderMark(keyring, principal),
-    ]);
+    const marks = await pageMarks(keyring, secret, principal);
     const told = c.req.method === 'GET' ? readTold(c) : null;
-    const aside = readAside(c, sender);
+    const aside = readAside(c, marks.sender);
     const waiting = waitingText(principal, loaded.inbox);
-    c.set('signedIn', { context, session, names, waiting, stop, csrf, sender, aside, told });
+    c.set('signedIn', { context, session, names, waiting, stop, aside, told, ...marks });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(

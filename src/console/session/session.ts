@@ -3,6 +3,7 @@ import type { UserPrincipal } from '../../http/context';
 import { SESSION_LIFETIME } from '../../identity/sessions/session';
 import { equalBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
 import type { Keyring } from '../../lib/secrets';
+import { deriveVapidKeys } from '../../receivers/channels/push/vapid';
 import { clearCookie, readCookie, writeCookie } from './cookies';
 
 const COOKIE = 'countersign';
@@ -61,4 +62,23 @@ export async function isSenderMark(
 
 function senderMacs(keyring: Keyring, { member, token }: UserPrincipal) {
   return keyring.mac('form-sender', `${member?.id ?? token}`);
+}
+
+/** What the pages of a session hold for their forms and scripts: see `SignedIn`. */
+export async function pageMarks(keyring: Keyring, secret: string, principal: UserPrincipal) {
+  const [csrf, sender, pushKey] = await Promise.all([
+    csrfToken(keyring, secret),
+    senderMark(keyring, principal),
+    findPushKey(keyring, principal),
+  ]);
+  return { csrf, sender, pushKey };
+}
+
+async function findPushKey(
+  keyring: Keyring,
+  { member, token }: UserPrincipal,
+): Promise<string | null> {
+  if (!member || token !== null) return null;
+  const [{ publicKey }] = await deriveVapidKeys(keyring);
+  return publicKey;
 }

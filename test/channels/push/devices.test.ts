@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:test';
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Browser } from '../../support/browser';
 import { checkLeftovers } from '../../support/check-leftovers';
 import { makeMember, type TestMember } from '../../support/members';
 import { orderMove, settleMoves } from '../../support/moves';
@@ -185,6 +187,21 @@ describe('a subscription', () => {
     expect(await devicesOf(account, ada)).toHaveLength(1);
   });
 
+  it('is offered to a person on every page, and to nobody else', async () => {
+    const { world, account, agent, ada } = await makeScene();
+    const { id } = await agent.request();
+    const keyOf = async (path: string) =>
+      /<meta name="push-key" content="([^"]*)"/.exec((await ada.browser.get(path)).text)?.[1];
+    const key = await publicKeyOf(ada.browser);
+    for (const path of ['/console', `/console/permissions/${id}`, '/console/stop'])
+      expect(await keyOf(path)).toBe(key);
+    await ada.browser.signInWithToken(ada.token);
+    expect(await keyOf('/console/me')).toBeUndefined();
+    await ada.browser.signInWithToken(account.token);
+    expect(await keyOf('/console/me')).toBeUndefined();
+    expect((await world.call('GET', '/console/sign-in')).text).not.toContain('push-key');
+  });
+
   it('is stored encrypted', async () => {
     const { device } = await makeScene();
     const { results } = await env.DB.prepare('select * from webhooks where kind = 3').all<Json>();
@@ -250,6 +267,12 @@ describe('after a new root secret', () => {
     const old_endpoint = device.endpoint;
     device.endpoint = `https://${device.host}/send/renewed`;
     const body = { old_endpoint, ...device.subscription(key) };
+    const known = (browser: Browser) =>
+      browser.send('GET', '/console/me/push', { headers: { Accept: 'application/json' } });
+    const digest = createHash('sha256').update(old_endpoint).digest('base64url');
+    const own = await known(ada.browser);
+    expect([own.body, own.cost.trips]).toEqual([{ devices: [{ id, digest }] }, 1]);
+    expect((await known(stranger.browser)).text).not.toContain(digest);
     const path = `/console/me/push/${id}`;
     const guess = { ...body, old_endpoint: `https://${device.host}/send/guess` };
     for (const [browser, sent] of [

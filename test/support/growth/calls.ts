@@ -706,6 +706,7 @@ const CONSOLE: Line[] = [
   page((a) => `/console/audit/${a.entry}/entry`, '/console/audit/:id/entry'),
   page((a) => `/console/audit/${a.entry}/proof`, '/console/audit/:id/proof'),
   page(() => '/console/waiting', '/console/waiting'),
+  page('/console/me/push'),
   page((a) => `/console/permissions/${a.reviewed}/contents`, '/console/permissions/:id/contents'),
   page((a) => `/console/permissions/${a.reviewed}/receipt`, '/console/permissions/:id/receipt'),
   page((a) => `/console/permissions/${a.reviewed}/state`, '/console/permissions/:id/state'),

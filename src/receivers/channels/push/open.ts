@@ -32,7 +32,7 @@ const LIFETIME = DAY;
 
 const NO_KEY =
   'The device subscribed with a key that the service no longer has. It is served again once the ' +
-  'member opens “Me” in the console on it.';
+  'member opens the console on it.';
 
 /** Opens a device of a member, for the worker that has claimed it. */
 export async function openPushDevice(
