@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { World } from '../support/world';
+import { BackgroundWork } from '../support/background-work';
+import { ORIGIN, World } from '../support/world';
 
 /** The files that the page for signing in loads. */
 async function readFiles(world: World) {
@@ -39,4 +40,25 @@ it('a file of another version is the one of this version, and is not kept', asyn
   expect([worker.status, worker.headers.get('Cache-Control')]).toEqual([200, 'no-cache']);
   for (const name of ['nothing.js', 'nothing.AAAAAAAAAAAA.js', 'verify.AAAAAAAAAAAA.js'])
     expect((await world.call('GET', `/console/assets/${name}`)).status).toBe(404);
+});
+
+it('an installed page has icons for systems that take no SVG, which are kept too', async () => {
+  const world = new World();
+  const { text } = await world.call('GET', '/console/sign-in');
+  const [, touch = ''] = /rel="apple-touch-icon" href="([^"]+)"/.exec(text) ?? [];
+  const answer = await world.call('GET', '/console/assets/console.webmanifest');
+  const manifest = JSON.parse(answer.text);
+  const [drawing, ...icons] = manifest.icons as { src: string; sizes: string; type: string }[];
+  expect(drawing).toMatchObject({ sizes: 'any', type: 'image/svg+xml' });
+  const images = [...icons, { src: touch, sizes: '180x180', type: 'image/png' }];
+  expect(images.map(({ sizes }) => sizes)).toEqual(['192x192', '512x512', '180x180']);
+  const { context } = new BackgroundWork();
+  for (const { src, sizes, type } of images) {
+    const file = await world.app.fetch(new Request(ORIGIN + src), world.env, context);
+    const { headers } = file;
+    expect([file.status, headers.get('Content-Type')]).toEqual([200, type]);
+    expect(headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
+    const header = new DataView(await file.arrayBuffer());
+    expect(`${header.getUint32(16)}x${header.getUint32(20)}`).toBe(sizes);
+  }
 });

@@ -227,6 +227,7 @@ function Page({
         {signedIn?.pushKey && <meta name="push-key" content={signedIn.pushKey} />}
         <title>{`${withScriptsMark(toOneLine(title))} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
+        <link rel="apple-touch-icon" href={assetPath('icon-180.png')} />
         {registersWorker && <link rel="manifest" href="/console/assets/console.webmanifest" />}
         <link rel="stylesheet" href={assetPath('console.css')} />
         {signedIn && <script nonce={nonce} src={assetPath('htmx.js')} defer></script>}

@@ -31,7 +31,7 @@ function show({ title, body, path, tag, renotify, deadline }: PushedNotification
     tag,
     renotify,
     data: { path },
-    icon: '/console/assets/favicon.svg',
+    icon: '/console/assets/icon-192.png',
   };
   return worker.registration.showNotification(title, options);
 }
