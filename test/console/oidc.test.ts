@@ -724,6 +724,9 @@ describe('an invitation that is accepted with the identity provider', () => {
       expect(page.text).toContain(text);
     const person = ada();
     await mustSignIn(scene, person, path);
+    const told = await scene.browser.get('/console');
+    expect(told.text).toContain('<a href="/console/me#passkeys-title">make a passkey</a>');
+    expect((await scene.browser.get('/console')).text).not.toContain('You have joined');
     const me = await whoAmI(scene);
     expect([me.id, me.member.id]).toEqual([account.id, id]);
     expect(me.member).toMatchObject({
@@ -742,6 +745,7 @@ describe('an invitation that is accepted with the identity provider', () => {
     expect((await scene.browser.get(new URL(url).pathname)).status).toBe(404);
     scene.browser.cookie = '';
     await mustSignIn(scene, person);
+    expect((await scene.browser.get('/console')).text).not.toContain('You have joined');
     expect((await whoAmI(scene)).member.id).toBe(id);
     expect(await activeIdentities()).toContain(1);
   });

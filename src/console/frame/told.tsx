@@ -18,6 +18,13 @@ const WORDS: Record<Deed, (count: number) => Child> = {
       <a href="/console/me#passkeys-title">make a second passkey</a> on another one.
     </p>
   ),
+  joined_with_provider: () => (
+    <p>
+      You have joined, and the identity provider is your only way in:{' '}
+      <a href="/console/me#passkeys-title">make a passkey</a> as a second one. Decisions that must
+      be signed need one too.
+    </p>
+  ),
   created: () => 'Created.',
   deleted: () => 'Deleted.',
   ended: () => 'Ended.',

@@ -17,6 +17,7 @@ export const DEEDS = [
   'denied',
   'saved',
   'joined',
+  'joined_with_provider',
   'created',
   'deleted',
   'ended',
