@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import '../support/shards';
+import type { Browser } from '../support/browser';
 import { readHiddenFields, readLinks, readText } from '../support/html';
 import { makeMember, type TestMember } from '../support/members';
 import { makeReview, type People } from '../support/reviews';
@@ -28,10 +29,30 @@ const pageOf = (member: TestMember) => `/console/members/${member.id}`;
 const ruleOf = async (account: TestAccount, { id }: Json) =>
   (await account.must(200, 'GET', `/v1/policies/${id}`)).body.review;
 
-/** The fields with which the form of a member's page suspends or removes the member. */
-function goingOf(html: string, member: TestMember, form: 'status' | 'remove'): Json {
-  const fields = readHiddenFields(html, `${pageOf(member)}/${form}`);
+/** The forms of a member's page that take a reviewer away. */
+const FORMS = ['role', 'status', 'remove'] as const;
+type GoingForm = (typeof FORMS)[number];
+
+/** Where each form is sent, and the name of its field for who reviews instead. */
+const PATHS = { role: '', status: '/status', remove: '/remove' };
+const REPLACEMENTS = {
+  role: 'change_replacement',
+  status: 'status_replacement',
+  remove: 'removal_replacement',
+};
+
+/** The fields with which a form of a member's page takes the member away from the reviewers. */
+function goingOf(html: string, member: TestMember, form: GoingForm): Json {
+  const fields = readHiddenFields(html, pageOf(member) + PATHS[form]);
+  if (form === 'role') return { ...fields, name: '', role: 'developer' };
   return form === 'remove' ? { ...fields, confirm: member.email } : fields;
+}
+
+/** Takes a reviewer away by a form, with somebody else in their place. */
+async function replace(browser: Browser, member: TestMember, form: GoingForm, by: string) {
+  const { text } = await browser.get(pageOf(member));
+  const fields = { ...goingOf(text, member, form), [REPLACEMENTS[form]]: by };
+  return browser.submit(pageOf(member) + PATHS[form], fields);
 }
 
 describe('a member whom policies need', () => {
@@ -64,25 +85,23 @@ describe('a member whom policies need', () => {
     expect(other.text).not.toContain('_replacement"');
   });
 
-  it.each(['status', 'remove'] as const)(
-    'is replaced in the act that takes them away (%s)',
-    async (form) => {
-      const { account, ada, bea, cem, browser, policy } = await open();
-      const { text } = await browser.get(pageOf(ada));
-      const field = form === 'status' ? 'status_replacement' : 'removal_replacement';
-      const fields = { ...goingOf(text, ada, form), [field]: cem.id };
-      const answer = await browser.submit(`${pageOf(ada)}/${form}`, fields);
-      expect([answer.status, answer.cost.trips]).toEqual([303, 2]);
-      const { body: gone } = await account.must(200, 'GET', `/v1/members/${ada.id}`);
-      expect(gone.status).toBe(form === 'status' ? 'suspended' : 'removed');
-      expect((await ruleOf(account, policy)).members).toEqual([cem.id, bea.id]);
-      const { body } = await account.must(200, 'GET', `/v1/activity?target=${policy.id}`);
-      expect(body.data[0]).toMatchObject({ action: 'policy.updated', changes: ['review'] });
-      expect(readText((await browser.get('/console/policies')).text)).not.toContain('too few');
-    },
-  );
+  it.each([
+    ['role', { role: 'developer', status: 'active' }],
+    ['status', { role: 'approver', status: 'suspended' }],
+    ['remove', { role: 'approver', status: 'removed' }],
+  ] as const)('is replaced in the act that takes them away (%s)', async (form, left) => {
+    const { account, ada, bea, cem, browser, policy } = await open();
+    const answer = await replace(browser, ada, form, cem.id);
+    expect([answer.status, answer.cost.trips]).toEqual([303, 2]);
+    const { body: gone } = await account.must(200, 'GET', `/v1/members/${ada.id}`);
+    expect(gone).toMatchObject(left);
+    expect((await ruleOf(account, policy)).members).toEqual([cem.id, bea.id]);
+    const { body } = await account.must(200, 'GET', `/v1/activity?target=${policy.id}`);
+    expect(body.data[0]).toMatchObject({ action: 'policy.updated', changes: ['review'] });
+    expect(readText((await browser.get('/console/policies')).text)).not.toContain('too few');
+  });
 
-  it.each(['status', 'remove'] as const)(
+  it.each(FORMS)(
     'is replaced in more policies than one statement can record (%s)',
     async (form) => {
       const { account, ada, bea, cem, browser, policy } = await open();
@@ -92,10 +111,7 @@ describe('a member whom policies need', () => {
           ...{ name: `${name} ${number}`, effect, actions, resources, review },
         });
       }
-      const { text } = await browser.get(pageOf(ada));
-      const field = form === 'status' ? 'status_replacement' : 'removal_replacement';
-      const fields = { ...goingOf(text, ada, form), [field]: cem.id };
-      const answer = await browser.submit(`${pageOf(ada)}/${form}`, fields);
+      const answer = await replace(browser, ada, form, cem.id);
       expect([answer.status, answer.cost.trips]).toEqual([303, 2]);
       const { body: policies } = await account.must(200, 'GET', '/v1/policies');
       const reviewers = policies.data.map(({ review }: Json) => review.members);
@@ -105,6 +121,48 @@ describe('a member whom policies need', () => {
       expect(ids(body.data, 'target')).toEqual(ids(policies.data, 'id'));
     },
   );
+
+  it('stays a reviewer with another role that may decide, and with another name', async () => {
+    const { account, ada, cem, browser, policy } = await open();
+    for (const change of [{ name: 'Ada' }, { name: 'Ada', role: 'admin' }]) {
+      const { text } = await browser.get(pageOf(ada));
+      const fields = { ...goingOf(text, ada, 'role'), role: 'approver', ...change };
+      const sent = { ...fields, change_replacement: cem.id };
+      expect((await browser.submit(pageOf(ada), sent)).status).toBe(303);
+      const { body } = await account.must(200, 'GET', `/v1/members/${ada.id}`);
+      expect(body).toMatchObject(change);
+      expect((await ruleOf(account, policy)).members).toContain(ada.id);
+    }
+  });
+
+  it('is asked who reviews instead when they give themselves another role', async () => {
+    const { world, account, owner, cem, browser } = await open();
+    await makeMember(account, 'owner');
+    const { body: policy } = await account.must(201, 'POST', '/v1/policies', {
+      ...{ name: 'Deploys', effect: 'review', actions: ['deploy.*'], resources: ['*'] },
+      review: { members: [owner.id] },
+    });
+    const page = await browser.get(pageOf(owner));
+    expect(readText(page.text)).toContain(
+      'Deploys: it needs 1 approval, and nobody is left who may review.',
+    );
+    expect(page.cost.trips).toBe(2);
+    expect((await replace(browser, owner, 'role', cem.id)).status).toBe(303);
+    expect((await ruleOf(account, policy)).members).toEqual([cem.id]);
+    world.advance(1);
+    const developer = await browser.get(pageOf(owner));
+    expect(developer.text).not.toContain('change_replacement');
+  });
+
+  it('is not asked for in the form of the role of a member who may not decide anyway', async () => {
+    const { account, ada, cem, browser, policy } = await open();
+    await account.must(200, 'PUT', `/v1/members/${ada.id}`, { role: 'auditor' });
+    const page = await browser.get(pageOf(ada));
+    expect(page.text).not.toContain('change_replacement');
+    expect(page.text).toContain('removal_replacement');
+    expect((await replace(browser, ada, 'role', cem.id)).status).toBe(303);
+    expect((await ruleOf(account, policy)).members).toContain(ada.id);
+  });
 
   it('is replaced also where they become a reviewer later, and named once', async () => {
     const { account, bea, cem, browser, policy } = await open({ escalation: true });

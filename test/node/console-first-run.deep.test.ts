@@ -130,6 +130,19 @@ describe.skipIf(!CHROMIUM)('the first run in Chromium', () => {
     await page.waitForURL('**/console/policies#*');
     await page.goto(`${local.origin}/console/members`);
     await page.click('text=bea@example.com');
+    const asked = page.locator('[name=change_replacement]');
+    for (const [role, isAsked] of [
+      ['approver', false],
+      ['developer', true],
+      ['admin', false],
+      ['owner', false],
+      ['auditor', true],
+    ] as const) {
+      await page.locator(`[name=role][value=${role}]`).check();
+      expect([role, await asked.isVisible()]).toEqual([role, isAsked]);
+    }
+    await picture('reviewer-role');
+    await page.locator('[name=role][value=approver]').check();
     await page.click('text=Remove from the account');
     await picture('reviewer');
     await page

@@ -15,13 +15,14 @@ import { type PreloadedContext, requireScopes } from '../session/access';
 import { redirectAndTell } from '../session/told';
 import { sendMember } from './member';
 import type { RefusedMemberForm } from './member-forms';
-import { type preloadReviewer, replacementOf } from './reviewing';
+import { mayDecide, type preloadReviewer, type ReviewingForm, replacementOf } from './reviewing';
 
 type MemberContext = PreloadedContext<typeof preloadReviewer>;
 
 /**
  * Changes the name and the role of a member. Fields with the stored value do not count as changed.
- * A form that was loaded earlier does not restore a role that was taken away meanwhile.
+ * A form that was loaded earlier does not restore a role that was taken away meanwhile. With a role
+ * that may not decide, somebody else may become reviewer in the member's place.
  */
 export async function changeMember(c: MemberContext): Promise<Response> {
   return changeAs(c, 'change', async (member, form) => {
@@ -34,7 +35,10 @@ export async function changeMember(c: MemberContext): Promise<Response> {
     if (Object.keys(fields).length === 0) return;
     const present = { name: member.name ?? '', role: member.role };
     requireUnchanged('member', form, formatTime(member.updatedAt), present, fields);
-    await updateMember(c.var.signedIn.context, { member, ...validate(MemberUpdate(), fields) });
+    const update = validate(MemberUpdate(), fields);
+    const stops = mayDecide(member.role) && !mayDecide(update.role ?? member.role);
+    const further = stops ? replacement(c, form, 'change') : null;
+    await updateMember(c.var.signedIn.context, { member, ...update, further });
   });
 }
 
@@ -71,7 +75,7 @@ export async function remove(c: MemberContext): Promise<Response> {
  * instead.
  * @throws Problem `insufficient_scope` for a caller who may not change policies
  */
-function replacement(c: MemberContext, form: Form, of: 'status' | 'removal') {
+function replacement(c: MemberContext, form: Form, of: ReviewingForm) {
   const { context } = c.var.signedIn;
   const { member, named = [] } = c.var.loaded;
   const further = replacementOf(context, form, { member: requireMember(member), named, of });

@@ -9,7 +9,7 @@ import { Facts, PlainList, Section } from '../parts/blocks';
 import { Form, Submit, TextField } from '../parts/form';
 import { Code, Named, Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import { type Reviewing, ReviewingFields } from './reviewing';
+import { mayDecide, type Reviewing, ReviewingFields } from './reviewing';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
@@ -29,11 +29,6 @@ export function shownForms(
   if (!mayChange || status === 'removed') return [];
   if (id === principal.member?.id) return ['change'];
   return ['change', status === 'invited' ? 'invitation' : 'status', 'removal'];
-}
-
-/** Whether the page of a member lets a caller suspend or remove the member. */
-export function mayGo(...[member, principal]: Parameters<typeof shownForms>): boolean {
-  return shownForms(member, principal).includes('removal');
 }
 
 interface MemberFormsProps {
@@ -89,6 +84,11 @@ export function MemberForms({
             maxlength={255}
           />
           <RoleChoice roles={grantableRoles(principal)} value={member.role} />
+          {reviewing && mayDecide(member.role) && (
+            <div class="if-undeciding">
+              <ReviewingFields reviewing={reviewing} form="change" />
+            </div>
+          )}
           <Submit label="Save" />
         </Form>
       </Section>

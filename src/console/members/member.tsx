@@ -13,7 +13,7 @@ import { Alert } from '../parts/form';
 import { Badge, Code, Time, TimeSince, Written, WrittenLink } from '../parts/inline';
 import { onOrOff } from '../parts/words';
 import type { ConsoleContext } from '../session/access';
-import { MemberForms, mayGo, type RefusedMemberForm, shownForms } from './member-forms';
+import { MemberForms, type RefusedMemberForm, shownForms } from './member-forms';
 import { loadReviewing, type preloadReviewer } from './reviewing';
 import { ROLE_SUMMARIES } from './roles';
 import { memberName, signInWords, UNPROVEN } from './words';
@@ -45,17 +45,15 @@ export async function sendMember(
   const row = requireMember(loaded.member);
   const mayReadAgents = principal.scopes.includes('agents:read');
   const maySeeActivity = principal.scopes.includes('audit:read');
+  const shown = shownForms(row, principal);
   const [member, agents, activity, reviewing, names] = await Promise.all([
     getMember(context, { member: row }),
     mayReadAgents && listAgents(context, { limit: MAX_AGENTS }),
     maySeeActivity && listActivity(context, { actor: row.id, limit: LATEST }),
-    mayGo(row, principal)
-      ? loadReviewing(context, { member: row, named: loaded.named ?? [] })
-      : null,
+    shown.length > 0 ? loadReviewing(context, { member: row, named: loaded.named ?? [] }) : null,
     loadNames(context, ['people', 'agents', 'policies', 'webhooks', 'channels', 'connections']),
   ]);
   const owned = agents ? agents.data.filter(({ owner_id }) => owner_id === member.id) : [];
-  const shown = shownForms(member, principal);
   const isOwner =
     member.role === 'owner' &&
     member.status !== 'removed' &&

@@ -2,6 +2,7 @@ import type { SQL } from 'drizzle-orm';
 import { type MemberRow, preloadMember } from '../../accounts/members/member';
 import { invalidRequest } from '../../errors';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
+import { type MemberRole, ROLE_SCOPES } from '../../identity/roles';
 import { parseId } from '../../lib/typeid';
 import { listShortWithout, type ShortPolicy } from '../../policies/list-short';
 import type { PolicyRow } from '../../policies/policy';
@@ -54,11 +55,19 @@ export async function loadReviewing(
   return { named, short, others };
 }
 
+/** The forms of a member's page that can take a reviewer away. */
+export type ReviewingForm = 'change' | 'status' | 'removal';
+
+/** Whether members with a role can be reviewers. */
+export function mayDecide(role: MemberRole): boolean {
+  return ROLE_SCOPES[role].includes('permissions:decide');
+}
+
 /** The name of the field in which a form asks who reviews instead. */
-const fieldOf = (form: 'status' | 'removal') => `${form}_replacement`;
+const fieldOf = (form: ReviewingForm) => `${form}_replacement`;
 
 /**
- * Says which policies have too few reviewers once the member is gone, and asks who reviews instead;
+ * Says which policies have too few reviewers without the member, and asks who reviews instead;
  * nothing for a member whom no policy needs.
  */
 export function ReviewingFields({
@@ -66,7 +75,7 @@ export function ReviewingFields({
   form,
 }: {
   reviewing: Reviewing;
-  form: 'status' | 'removal';
+  form: ReviewingForm;
 }) {
   const shortIds = short.map(({ id }) => id);
   const whole = named.filter(({ id }) => !shortIds.includes(id));
@@ -102,18 +111,14 @@ function link({ id, name }: { id: string; name: string }) {
 }
 
 /**
- * The change that names the member of the form in place of a reviewer who goes; null if the form
- * names nobody.
+ * The change that names the member of the form in place of a reviewer who goes, or may not decide
+ * any more; null if the form names nobody.
  * @throws Problem `invalid_request` for somebody who cannot be named
  */
 export function replacementOf(
   context: UserContext,
   form: Form,
-  {
-    member,
-    named,
-    of,
-  }: { member: MemberRow; named: readonly PolicyRow[]; of: 'status' | 'removal' },
+  { member, named, of }: { member: MemberRow; named: readonly PolicyRow[]; of: ReviewingForm },
 ): ReturnType<typeof replaceReviewer> | null {
   const text = form.text(fieldOf(of));
   if (text === '') return null;
