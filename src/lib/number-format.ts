@@ -36,9 +36,13 @@ export function numberFormat(locale: string): NumberFormat {
     const [, fraction = ''] = text.split('.');
     if (text.includes('e') || fraction.length > MAX_FRACTION) return text;
     // Zero has no sign in JSON.
-    const formatted = format.format(value + 0);
-    return formatted.replace(/\p{Zs}/gu, ' ').replace(/\p{Cf}/gu, '');
+    return plainFormat(format.format(value + 0));
   };
+}
+
+/** A formatted value without unseen characters, and with one kind of space. */
+export function plainFormat(text: string): string {
+  return text.replace(/\p{Zs}/gu, ' ').replace(/\p{Cf}/gu, '');
 }
 
 /** As `numberFormat('en')`, without the tables of languages: for readers of unknown language. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readText } from '../support/html';
 import { makeReview } from '../support/reviews';
 import { ACT, giveSeries, makeSeriesScene, SERIES, statusOf } from '../support/series';
+import type { Json } from '../support/world';
 
 const NOBODY = 'Nobody sees their arguments first.';
 
@@ -20,6 +21,27 @@ describe('the decision card', () => {
     const other = await agent.request(ACT);
     const plain = await ada.browser.get(`/console/permissions/${other.id}`);
     expect(readText(plain.text)).not.toContain('series');
+  });
+
+  it('and every page that shows one write numbers as in the language of the reader', async () => {
+    const scene = await makeSeriesScene();
+    const { agent, ada, account } = scene;
+    const read = async (path: string) => {
+      const headers = { 'Accept-Language': 'de' };
+      return readText((await ada.browser.send('GET', path, { headers })).text);
+    };
+    const large = { ...SERIES, requests: 1_000 };
+    const { id: first } = await giveSeries(scene, large);
+    const card = `/console/permissions/${first}`;
+    expect(await read(card)).toContain('It gave a series: 1 of 1.000 requests approved');
+    expect(await read('/console')).toContain('1 of 1.000 approved');
+    const asked = await agent.request({ ...ACT, resource: 'shop:new', series: large });
+    const offer = await read(`/console/permissions/${asked.id}`);
+    expect(offer).toContain('At most 1.000');
+    expect(offer).toContain('the next 999 requests');
+    const { data } = (await account.must(200, 'GET', `/v1/audit?permission_id=${first}`)).body;
+    const approval = data.find(({ event_type }: Json) => event_type === 'approve');
+    expect(await read(`/console/audit/${approval.id}`)).toContain('1.000 requests in');
   });
 
   it('gives it only if its box is checked, and no more of it than the form says', async () => {

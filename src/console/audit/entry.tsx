@@ -9,7 +9,17 @@ import { limitValues } from '../../permissions/limit-texts';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { ForPrograms, LinkButton, Section } from '../parts/blocks';
-import { Badge, Code, JsonText, joinElements, Named, Time, Value, Written } from '../parts/inline';
+import {
+  Badge,
+  Code,
+  Count,
+  JsonText,
+  joinElements,
+  Named,
+  Time,
+  Value,
+  Written,
+} from '../parts/inline';
 import { Story } from '../permission/story';
 import { Gap } from './entry-list';
 import { auditAddress } from './filters';
@@ -191,7 +201,10 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
     ],
     details.granted_series && [
       'Series that it gave',
-      `${details.granted_series.requests} requests in ${duration(details.granted_series.expires_in * SECOND)}`,
+      [
+        <Count of={details.granted_series.requests} one="request" />,
+        ` in ${duration(details.granted_series.expires_in * SECOND)}`,
+      ],
     ],
     decision_reason && ['Reason', <Written text={decision_reason} />],
     details.policy_id && ['Policy that decided', <Named id={details.policy_id} />],

@@ -1,16 +1,19 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import type { AuditHistogram } from '../../audit/get-histogram';
-import type { NumberFormat } from '../../lib/number-format';
+import type { DayFormat } from '../../lib/day-format';
 import { formatTime } from '../../lib/time';
 import { usePage } from '../frame/page-context';
 import { LinkButton, Table } from '../parts/blocks';
-import { pluralOf } from '../parts/words';
+import { Count, Numeral } from '../parts/inline';
+import { countText } from '../parts/words';
 import { auditAddress, type Filters, isNarrowed } from './filters';
 import { rangesAround, type Span, selectRange, stepText } from './span';
 
 /** The height of the highest bar, and of the chart with its labels, in pixels. */
 const BAR_HEIGHT = 88;
 const CHART_HEIGHT = BAR_HEIGHT + 24;
+/** What the timeline counts. */
+const ENTRY = { one: 'entry', many: 'entries' };
 /** Room above the bars for the label of the highest one. */
 const TOP = 18;
 /** The height of the lowest bar. */
@@ -43,14 +46,13 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
     const range = { from: from + index * step, to: from + (index + 1) * step };
     return { ...range, entries, address: auditAddress(filters, selectRange(range, now)) };
   });
-  const { formatNumber } = usePage();
   const total = bars.reduce((sum, { entries }) => sum + entries, 0);
   const around = rangesAround(span, { now, kept });
   return (
     <section class="card" aria-labelledby="timeline-title">
       <div class="bar">
         <h2 id="timeline-title">
-          {countText(total, formatNumber)}
+          <Count of={total} {...ENTRY} />
           <span class="soft">
             {' '}
             from {formatUtc(from)} UTC until {to > now ? 'now' : `${formatUtc(to)} UTC`}
@@ -96,7 +98,9 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
                   <th scope="row">
                     <a href={address}>{formatUtc(from)}</a>
                   </th>
-                  <td>{formatNumber(entries)}</td>
+                  <td>
+                    <Numeral of={entries} />
+                  </td>
                 </tr>
               ))}
           </Table>
@@ -108,7 +112,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
 
 /** The bars. People who cannot see or point at them have the same links in the table. */
 function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) {
-  const { formatNumber } = usePage();
+  const { formatNumber, formatDay } = usePage();
   const most = Math.max(...bars.map(({ entries }) => entries));
   const height = scaleLinear([0, Math.max(most, 1)], [0, BAR_HEIGHT - TOP]);
   const time = scaleUtc([from, to], [0, 100]);
@@ -132,7 +136,7 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
         const tall = Math.max(height(entries), MIN_BAR);
         return (
           <a href={address} tabindex={-1}>
-            <title>{`${formatUtc(from)} UTC: ${countText(entries, formatNumber)}`}</title>
+            <title>{`${formatUtc(from)} UTC: ${countText(entries, formatNumber, ENTRY.one, ENTRY.many)}`}</title>
             <rect
               class="area"
               x={`${index * width}%`}
@@ -160,7 +164,7 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
         .filter(([, x]) => x > 16 && x < 94)
         .map(([tick, x]) => (
           <text x={`${x}%`} y={CHART_HEIGHT - 6} text-anchor="middle">
-            {tickText(tick)}
+            {tickText(tick, formatDay)}
           </text>
         ))}
     </svg>
@@ -168,15 +172,11 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
 }
 
 /** The label of a tick: a year, a day or a time of day. */
-function tickText(tick: Date): string {
+function tickText(tick: Date, formatDay: DayFormat): string {
   const [day = '', clock = ''] = tick.toISOString().split('T');
   if (!clock.startsWith('00:00:00')) return clock.slice(0, 8).replace(/:00$/, '');
   if (day.endsWith('-01-01')) return day.slice(0, 4);
-  return tick.toLocaleDateString('en', { timeZone: 'UTC', month: 'short', day: 'numeric' });
-}
-
-function countText(entries: number, formatNumber: NumberFormat): string {
-  return `${formatNumber(entries)} ${pluralOf(entries, 'entry', 'entries')}`;
+  return formatDay(tick);
 }
 
 /** A time in UTC as the pages without script show it; a midnight is a date. */

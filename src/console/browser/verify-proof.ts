@@ -100,7 +100,7 @@ export async function checkPath(proof: Proof): Promise<Finding> {
     ['Root of the checkpoint', root_hash],
   ];
   if (root === root_hash) {
-    const text = `Its leaf leads through ${proof.inclusion_path.length} hashes to the root over all ${size} entries.`;
+    const text = `Its leaf leads through ${proof.inclusion_path.length} hashes to the root over all ${size.toLocaleString()} entries.`;
     return { state: 'passed', text, evidence };
   }
   return failed('Its leaf does not lead to the root of the checkpoint.', evidence);

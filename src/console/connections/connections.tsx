@@ -3,8 +3,8 @@ import { listConnections } from '../../connections/list';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
-import { Badge, joinElements, Named, Written, WrittenLink } from '../parts/inline';
-import { onOrOff, pluralOf } from '../parts/words';
+import { Badge, Count, joinElements, Named, Written, WrittenLink } from '../parts/inline';
+import { onOrOff } from '../parts/words';
 import type { ConsoleContext } from '../session/access';
 
 /** How many agents a line of the list names. */
@@ -68,7 +68,7 @@ function ConnectionRow({ connection }: { connection: Connection }) {
         </p>
         <p class="soft">
           {joinElements(named)}
-          {more > 0 && ` and ${more} more`} · {rules.length} {pluralOf(rules.length, 'rule')}
+          {more > 0 && ` and ${more} more`} · <Count of={rules.length} one="rule" />
         </p>
       </div>
     </li>

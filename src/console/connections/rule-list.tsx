@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { ConnectionRule } from '../../connections/rules/rule';
-import { Badge, Code, joinElements, Written } from '../parts/inline';
+import { Badge, Code, joinElements, Numeral, Written } from '../parts/inline';
 
 const EFFECTS = {
   ask: { label: 'asks', state: 'review' },
@@ -35,7 +35,7 @@ function RuleLine({ rule }: { rule: ConnectionRule }) {
         <small class="line">
           {title === undefined ? null : [' as “', <Written text={title} />, '”']}
           {title === undefined && action !== undefined && [' as ', <Code text={action} />]}
-          {series && `, with a run of up to ${series.requests}`}
+          {series && [', with a run of up to ', <Numeral of={series.requests} />]}
         </small>
       )}
     </>

@@ -7,8 +7,9 @@ import { usePage } from '../frame/page-context';
 import { Empty, LinkButton, NextPage, withParameters } from '../parts/blocks';
 import { Badge, Code, TimeLeft, TimeSince } from '../parts/inline';
 import { LivePart } from '../parts/live';
+import { countText } from '../parts/words';
 import type { ConsoleContext } from '../session/access';
-import { countText, sizeText } from './wording';
+import { sizeText } from './wording';
 
 export const FILES_PER_PAGE = 20;
 /** How often the list is loaded again while a file is being made, in seconds. */
@@ -136,7 +137,7 @@ function FileRow({ file }: { file: ListedFile }) {
         {size !== undefined && (
           <p class="soft">
             {row_count !== undefined &&
-              `${countText(row_count, ['entry', 'entries'], formatNumber)}, `}
+              `${countText(row_count, formatNumber, 'entry', 'entries')}, `}
             {sizeText(size, formatNumber)}
           </p>
         )}

@@ -1,14 +1,5 @@
 import type { NumberFormat } from '../../lib/number-format';
-import { pluralOf } from '../parts/words';
-
-/** A number with its noun, such as `1,204 entries`. */
-export function countText(
-  count: number,
-  [one, many]: [one: string, many: string],
-  formatNumber: NumberFormat,
-): string {
-  return `${formatNumber(count)} ${pluralOf(count, one, many)}`;
-}
+import { countText } from '../parts/words';
 
 const UNITS = [
   ['kB', 1_000],
@@ -18,7 +9,7 @@ const UNITS = [
 
 /** A size in bytes for people, such as `1.4 MB`. */
 export function sizeText(bytes: number, formatNumber: NumberFormat): string {
-  if (bytes < 1_000) return countText(bytes, ['byte', 'bytes'], formatNumber);
+  if (bytes < 1_000) return countText(bytes, formatNumber, 'byte');
   const [unit, size] = UNITS.findLast(([, least]) => bytes >= least) ?? UNITS[0];
   return `${formatNumber(Math.round((bytes / size) * 10) / 10)} ${unit}`;
 }

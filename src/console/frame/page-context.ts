@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'hono/jsx';
 import type { Scope } from '../../http/context';
+import { type DayFormat, dayFormat } from '../../lib/day-format';
 import { formatInEnglish, type NumberFormat } from '../../lib/number-format';
 import type { Names } from './names';
 
@@ -17,6 +18,8 @@ interface PageValues {
   names: Names;
   /** Writes a number as the reader's language does. */
   formatNumber: NumberFormat;
+  /** Writes a day as the reader's language does. */
+  formatDay: DayFormat;
   /** The time of the request, in milliseconds since the epoch. */
   now: number;
   /** Whether the reader signed in within the last 10 minutes. */
@@ -34,6 +37,7 @@ const PageContext = createContext<PageValues>({
   once: '',
   names: new Map(),
   formatNumber: formatInEnglish,
+  formatDay: dayFormat('en'),
   now: 0,
   isRecentSignIn: false,
   isStopped: false,

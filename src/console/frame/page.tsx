@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { toBase64Url } from '../../lib/bytes';
+import { dayFormat } from '../../lib/day-format';
 import { localeOf, type NumberFormat, numberFormat } from '../../lib/number-format';
 import { withScriptsMark } from '../../lib/scripts';
 import { assetPath } from '../assets';
@@ -46,9 +47,14 @@ export interface PageRequest {
   var: Pick<AppEnv['Variables'], 'runtime'> & { signedIn?: SignedIn };
 }
 
+/** The reader's language, as far as it is known. */
+function languageOf(c: PageRequest): string {
+  return localeOf(c.req.header('Accept-Language'));
+}
+
 /** How the reader's language writes numbers. */
 export function numbersOf(c: PageRequest): NumberFormat {
-  return numberFormat(localeOf(c.req.header('Accept-Language')));
+  return numberFormat(languageOf(c));
 }
 
 /** Answers with a page of the console. */
@@ -99,6 +105,7 @@ function sendHtml(
         once,
         names,
         formatNumber: numbersOf(c),
+        formatDay: dayFormat(languageOf(c)),
         now: runtime.now(),
         isRecentSignIn: isRecent,
         isStopped,

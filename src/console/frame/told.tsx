@@ -1,6 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { Written } from '../parts/inline';
-import { pluralOf } from '../parts/words';
+import { Count, Written } from '../parts/inline';
 import type { Deed, Told } from '../session/told';
 
 /** What each deed is called. The page of a request says more about its own. */
@@ -9,7 +8,11 @@ const WORDS: Record<Deed, (count: number) => Child> = {
   denial: () => 'Your denial was taken.',
   approved: () => 'Approved.',
   revoked: () => 'The token was revoked.',
-  denied: (count) => `${count} ${pluralOf(count, 'request')} denied.`,
+  denied: (count) => (
+    <>
+      <Count of={count} one="request" /> denied.
+    </>
+  ),
   skipped: () => 'Set aside until tomorrow: it comes last.',
   saved: () => 'Saved.',
   joined: () => (

@@ -6,7 +6,7 @@ import type { WaitingRequest } from '../../permissions/list-waiting';
 import { shortPathLabel } from '../../permissions/path-label';
 import { usePage } from '../frame/page-context';
 import { Table } from '../parts/blocks';
-import { Code, TimeLeft, Written } from '../parts/inline';
+import { Code, Numeral, TimeLeft, Written } from '../parts/inline';
 import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
 import { DENY_FORM } from './deny-bar';
 import { DenyBox, mayDeny, type Reader } from './waiting-row';
@@ -128,7 +128,7 @@ function SeriesOffer({ requests }: { requests: WaitingRequest[] }) {
       <a href={`/console/permissions/${requests[asking]?.permission.id}#series`}>
         Request {asking + 1} asks for a series
       </a>
-      : with it you can also approve the next {series.requests - 1} like it.
+      : with it you can also approve the next <Numeral of={series.requests - 1} /> like it.
     </p>
   );
 }

@@ -8,7 +8,7 @@ export const WHOM: Record<WaitsFor, string> = { caller: 'you', others: 'others' 
 
 /**
  * The title of the document. Where the first page shows what waits for the reader, it has the
- * count.
+ * count, in digits that the script reads.
  */
 export function titleOf(
   { data, has_more }: Page<unknown>,
@@ -17,12 +17,12 @@ export function titleOf(
 ): string {
   if (waitsFor === 'others') return 'Inbox: waiting for others';
   if (waitsFor === undefined || !isFirst || data.length === 0) return 'Inbox';
-  return `(${shownCount(data, has_more)}) Inbox`;
+  return `(${shownCount(String(data.length), has_more)}) Inbox`;
 }
 
-/** How many requests a page shows, with a plus sign if more follow. */
-function shownCount(data: readonly unknown[], hasMore: boolean): string {
-  return hasMore ? `${data.length}+` : String(data.length);
+/** A count with a plus sign if more follow. */
+function shownCount(count: string, hasMore: boolean): string {
+  return hasMore ? `${count}+` : count;
 }
 
 /** Says how many requests of the page wait for whom; empty on the next pages. */
@@ -37,10 +37,10 @@ export function countOf(
   const wait = `${verb} for ${WHOM[waitsFor]}.`;
   if (has_more && data.length < PAGE_SIZE) {
     const which = isFirst ? 'the first' : 'the next';
-    const count = data.length || 'none';
+    const count = data.length > 0 ? formatNumber(data.length) : 'none';
     const examined = `${which} ${formatNumber(MAX_EXAMINED)} requests`;
     return `Of ${examined}, ${count} ${wait} More follow.`;
   }
   if (!isFirst) return '';
-  return `${shownCount(data, has_more)} ${wait}`;
+  return `${shownCount(formatNumber(data.length), has_more)} ${wait}`;
 }

@@ -7,6 +7,7 @@ import { MINUTE } from '../../lib/time';
 import { type Lines, nameCharacter, showUnseen, unseenPattern } from '../../lib/unseen';
 import { valueText } from '../../permissions/limit-texts';
 import { usePage } from '../frame/page-context';
+import { countText } from './words';
 
 /**
  * A text that an agent or a person wrote, isolated from the direction of the text around it. Each
@@ -20,6 +21,16 @@ export function Written({ text, hasLines = false }: { text: string; hasLines?: b
 /** A value of a request's limits, with numbers as the reader's language writes them. */
 export function Value({ of }: { of: Json | undefined }) {
   return <Written text={valueText(of, usePage().formatNumber)} />;
+}
+
+/** A number as the reader's language writes it. */
+export function Numeral({ of }: { of: number }) {
+  return <>{usePage().formatNumber(of)}</>;
+}
+
+/** A number with its noun, such as `1,204 entries`. */
+export function Count({ of, one, many }: { of: number; one: string; many?: string }) {
+  return <>{countText(of, usePage().formatNumber, one, many)}</>;
 }
 
 /** The class of a text whose marks are higher than a line; none for others. */

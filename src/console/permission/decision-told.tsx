@@ -5,8 +5,7 @@ import type { ReviewState } from '../../permissions/reviews/review';
 import { Strip, ToldStrip } from '../frame/told';
 import { LinkButton } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { joinElements, Named, Time } from '../parts/inline';
-import { pluralOf } from '../parts/words';
+import { Count, joinElements, Named, Time } from '../parts/inline';
 import type { Deed, Told } from '../session/told';
 import { cardAddress, inboxAddress } from './queue';
 
@@ -78,7 +77,7 @@ function Sentence({
   if (status === 'denied')
     return `Your approval was taken${progress || ''}. It has been denied meanwhile.`;
   if (status === 'approved' && token?.status === 'active') {
-    const times = token.max_uses === 1 ? 'once' : `${token.max_uses} times`;
+    const times = token.max_uses === 1 ? 'once' : <Count of={token.max_uses} one="time" />;
     return (
       <>
         Your approval was taken{progress}. The agent may do it {times}, until{' '}
@@ -97,7 +96,11 @@ function WaitsFor({ review, left }: { review: ReviewState; left: number }) {
     (id) => !review.votes.some(({ by }) => by === id) && (allow_self || id !== review.owner),
   );
   if (isOpen || people.length < left || people.length > MAX_NAMED)
-    return <>{`Waiting for ${left} more ${pluralOf(left, 'approval')}.`}</>;
+    return (
+      <>
+        Waiting for <Count of={left} one="more approval" />.
+      </>
+    );
   const names = people.map((id) => <Named id={id} />);
   return <>Waiting for {joinElements(names, people.length === left ? ' and ' : ' or ')}.</>;
 }

@@ -4,7 +4,7 @@ import { evaluatePolicies } from '../../policies/evaluate';
 import type { PolicyRow } from '../../policies/policy';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { Badge, Named, WrittenLink } from '../parts/inline';
+import { Badge, Named, Numeral, WrittenLink } from '../parts/inline';
 
 import { pluralOf } from '../parts/words';
 
@@ -47,7 +47,8 @@ export function PolicyWeighing({ permission, maxUses, policies }: PolicyWeighing
               <span>
                 <PolicyLink policy={policy} />
                 <small>
-                  {policy === first && `${EFFECTS[policy.effect]}, `}priority {policy.priority}
+                  {policy === first && `${EFFECTS[policy.effect]}, `}priority{' '}
+                  <Numeral of={policy.priority} />
                 </small>
               </span>
               <Badge state={policy.effect} />
@@ -68,7 +69,7 @@ export function PolicyWeighing({ permission, maxUses, policies }: PolicyWeighing
       ))}
       {others > 0 && (
         <p class="hint">
-          {others} {applying.length > 0 && 'other '}active{' '}
+          <Numeral of={others} /> {applying.length > 0 && 'other '}active{' '}
           {pluralOf(others, 'policy does', 'policies do')} not apply.
         </p>
       )}

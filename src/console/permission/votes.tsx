@@ -1,9 +1,8 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
-import { Badge, joinElements, Named, Time, Written } from '../parts/inline';
+import { Badge, Count, joinElements, Named, Time, Written } from '../parts/inline';
 import { voterOf } from '../parts/request';
-import { pluralOf } from '../parts/words';
 
 /** The channel of a vote, in words. */
 const WAYS = {
@@ -28,8 +27,7 @@ export function Votes({
   return (
     <section class="card" aria-labelledby="votes-title">
       <h2 id="votes-title">
-        Review: {approvals} of {review.approvals_required}{' '}
-        {pluralOf(review.approvals_required, 'approval')}
+        Review: {approvals} of <Count of={review.approvals_required} one="approval" />
       </h2>
       <p class="soft">
         {review.policy_id && ['The policy “', <Named id={review.policy_id} />, '” asks for it. ']}
@@ -61,7 +59,7 @@ export function Votes({
                 {signed && [' ', <span class="badge neutral">signed with a passkey</span>]}
                 <small>
                   <Time at={at} />, {WAYS[via]}
-                  {series && `, gives a series of ${series.requests} requests`}
+                  {series && [', gives a series of ', <Count of={series.requests} one="request" />]}
                   {reason && [': “', <Written text={reason} />, '”']}
                 </small>
               </span>

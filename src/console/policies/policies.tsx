@@ -5,7 +5,7 @@ import { MAX_POLICIES, type Policy } from '../../policies/policy';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
-import { Badge, WrittenLink } from '../parts/inline';
+import { Badge, Numeral, WrittenLink } from '../parts/inline';
 import type { PreloadedContext } from '../session/access';
 import { BudgetUsage, PolicyState } from './budget';
 import { PolicySentence } from './sentence';
@@ -128,7 +128,9 @@ function PolicyLine({ policy, short }: { policy: Policy; short: ShortPolicy | un
       </div>
       <div class="side">
         <Badge state={effect} /> <PolicyState policy={policy} /> {short && <ShortBadge />}
-        <p class="soft">priority {priority}</p>
+        <p class="soft">
+          priority <Numeral of={priority} />
+        </p>
       </div>
     </li>
   );

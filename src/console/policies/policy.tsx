@@ -18,7 +18,7 @@ import { sendPage } from '../frame/page';
 import { Facts, PlainList } from '../parts/blocks';
 import { durationText } from '../parts/duration-field';
 import { Action } from '../parts/form';
-import { Badge, Code, Creator, JsonText, Time, Written } from '../parts/inline';
+import { Badge, Code, Creator, JsonText, Numeral, Time, Written } from '../parts/inline';
 import { onOrOff, switchLabel } from '../parts/words';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
@@ -218,7 +218,7 @@ function PolicyFacts({ policy }: { policy: Policy }) {
         facts={[
           ['Actions', patterns(policy.actions)],
           ['Resources', patterns(policy.resources)],
-          ['Priority', policy.priority],
+          ['Priority', <Numeral of={policy.priority} />],
           policy.reason !== null && ['Reason', <Written text={policy.reason} />],
           ['Policy', <Code text={policy.id} />],
         ]}

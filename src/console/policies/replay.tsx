@@ -2,7 +2,7 @@ import { formatTime } from '../../lib/time';
 import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../policies/replay';
 import { usePage } from '../frame/page-context';
-import { Badge, Code, Named, Time } from '../parts/inline';
+import { Badge, Code, Count, Named, Numeral, Time } from '../parts/inline';
 import { LimitsLine, RequestTitle } from '../parts/request';
 import { pluralOf } from '../parts/words';
 
@@ -28,13 +28,15 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
     <>
       <p>
         Of the {!complete && 'newest '}
-        {requests} {pluralOf(requests, 'request')} of the last {days} days, this policy alone would
+        <Count of={requests} one="request" /> of the last {days} days, this policy alone would
       </p>
       <dl class="counts">
         {counts.map(([count, label]) => (
           <div class={count === 0 ? 'soft' : undefined}>
             <dt>{label}</dt>
-            <dd>{count}</dd>
+            <dd>
+              <Numeral of={count} />
+            </dd>
           </div>
         ))}
       </dl>
@@ -49,7 +51,7 @@ export function ReplayResult({ replay, days }: { replay: DetailedReplay; days: n
       )}
       {decided > 0 && (
         <p>
-          {agrees} of these {pluralOf(agrees, 'was', 'were')} decided the same way,{' '}
+          <Numeral of={agrees} /> of these {pluralOf(agrees, 'was', 'were')} decided the same way,{' '}
           <Differing count={disagrees.length} rest={decided - agrees - disagrees.length} />.
         </p>
       )}
@@ -83,7 +85,7 @@ function Differing({ count, rest }: { count: number; rest: number }) {
     <>
       {count === 0 && 'none differently'}
       {count > 0 && <strong>{count} differently</strong>}
-      {rest > 0 && `, and ${rest} had no decision`}
+      {rest > 0 && [', and ', <Numeral of={rest} />, ' had no decision']}
     </>
   );
 }

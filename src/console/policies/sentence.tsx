@@ -5,7 +5,7 @@ import type { NumberFormat } from '../../lib/number-format';
 import { SECOND } from '../../lib/time';
 import { valueText } from '../../permissions/limit-texts';
 import { usePage } from '../frame/page-context';
-import { Code, joinElements, Named, Written } from '../parts/inline';
+import { Code, Count, joinElements, Named, Written } from '../parts/inline';
 import { pluralOf } from '../parts/words';
 import { BudgetSentence } from './budget';
 import { OPERATOR_WORDS } from './conditions';
@@ -64,7 +64,10 @@ function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
   const last = ` ${word} `;
   if (members.length <= limit) return joinElements(members, last);
   const shown = members.slice(0, limit - 1);
-  return joinElements([...shown, `${members.length - shown.length} more`], last);
+  return joinElements(
+    [...shown, <Count of={members.length - shown.length} one="more" many="more" />],
+    last,
+  );
 }
 
 /** A condition in words. Two bounds are one range. */

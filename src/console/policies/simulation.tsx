@@ -9,7 +9,7 @@ import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Alert, RefusalProvider, SelectField, Submit, TextArea, TextField } from '../parts/form';
-import { joinElements, WrittenLink } from '../parts/inline';
+import { Count, joinElements, Numeral, WrittenLink } from '../parts/inline';
 import { pluralOf } from '../parts/words';
 import { parseJson } from './conditions';
 
@@ -135,7 +135,7 @@ function Answer({
       </p>
       {approvals !== undefined && reviewers !== undefined && (
         <p>
-          {approvals} of {reviewers} {pluralOf(reviewers, 'reviewer')}{' '}
+          <Numeral of={approvals} /> of <Count of={reviewers} one="reviewer" />{' '}
           {pluralOf(approvals, 'has', 'have')} to approve.
           {reviewers < approvals && ' These are too few: nobody could approve it.'}
         </p>

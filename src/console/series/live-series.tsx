@@ -2,7 +2,7 @@ import type { LiveSeries } from '../../permissions/series/list-live';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
-import { Time, TimeLeft, WrittenLink } from '../parts/inline';
+import { Count, Numeral, Time, TimeLeft, WrittenLink } from '../parts/inline';
 import { SeriesSentence } from './sentence';
 
 interface LiveSeriesListProps {
@@ -34,7 +34,8 @@ export function LiveSeriesList({ series, page, namesAgents = false }: LiveSeries
               {!namesAgents && 'Approves '}
               <SeriesSentence {...row} further={row.requests - row.used} />
               <small>
-                {row.used} of {row.requests} approved, <TimeLeft until={row.expiresAt} /> ·{' '}
+                <Numeral of={row.used} /> of <Numeral of={row.requests} /> approved,{' '}
+                <TimeLeft until={row.expiresAt} /> ·{' '}
                 <a href={`/console/permissions/${row.permission}`}>The first request</a>
               </small>
             </span>
@@ -74,7 +75,11 @@ export function GivenSeries({ id, granted, usage }: GivenSeriesProps) {
   return (
     <div class="bar">
       <p>
-        It gave a series: <strong>{requests}</strong> of {granted.requests} requests approved,{' '}
+        It gave a series:{' '}
+        <strong>
+          <Numeral of={requests} />
+        </strong>{' '}
+        of <Count of={granted.requests} one="request" /> approved,{' '}
         {ended_at === null && ['until ', <Time at={expires_at} />]}
         {ended_at !== null && ['ended on ', <Time at={ended_at} />]}
       </p>

@@ -5,9 +5,8 @@ import { shorten } from '../../lib/text';
 import { limitTexts, valueText } from '../../permissions/limit-texts';
 import { pathLabel } from '../../permissions/path-label';
 import { usePage } from '../frame/page-context';
-import { Code, joinElements, Written } from '../parts/inline';
+import { Code, Count, joinElements, Written } from '../parts/inline';
 import { MAX_IN_LIST } from '../parts/request';
-import { pluralOf } from '../parts/words';
 
 interface SentenceProps {
   /** The number of further requests. */
@@ -30,7 +29,7 @@ export function SeriesSentence({ further, action, resource, scope, varies }: Sen
   return (
     <>
       <strong>
-        the next {further} {pluralOf(further, 'request')}
+        the next <Count of={further} one="request" />
       </strong>{' '}
       by this agent for <Code text={action} /> on{' '}
       <strong>

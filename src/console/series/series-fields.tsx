@@ -7,7 +7,7 @@ import { type Form, readNumber, textOr } from '../frame/form';
 import { usePage } from '../frame/page-context';
 import { DurationField, durationText, readLowered, showLowered } from '../parts/duration-field';
 import { CheckBox, TextField } from '../parts/form';
-import { Code, Time } from '../parts/inline';
+import { Code, Count, Time } from '../parts/inline';
 import { SeriesSentence } from './sentence';
 
 /**
@@ -28,7 +28,7 @@ interface SeriesFieldsProps {
 
 /** The fields with which a member approves the next requests of a run of like acts as well. */
 export function SeriesFields({ row, principal, further, typed }: SeriesFieldsProps) {
-  const { now } = usePage();
+  const { now, formatNumber } = usePage();
   const offered = offeredSeries(row);
   if (!row.series) return null;
   if (!offered) {
@@ -41,8 +41,8 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
   if (!principal.member) {
     return (
       <p class="hint">
-        It asks for a series of {offered.requests} requests, which only a member can give. You can
-        approve this one.
+        It asks for a series of <Count of={offered.requests} one="request" />, which only a member
+        can give. You can approve this one.
       </p>
     );
   }
@@ -79,7 +79,7 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
             min={2}
             max={requests}
             value={typed?.text('series_requests') || String(requests)}
-            hint={`At most ${requests}`}
+            hint={`At most ${formatNumber(requests)}`}
           />
           <DurationField
             label="Time for them"
