@@ -477,6 +477,7 @@ export const permissions = sqliteTable(
         table.agent,
         table.action,
         table.createdAt,
+        table.decidedAt,
       )
       .where(sql`outcome_state in (2, 4)`),
     // The calls of a connection in the order of their requests.

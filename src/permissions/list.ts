@@ -49,12 +49,13 @@ export const PermissionList = lazy(() =>
   }),
 );
 
-type ListInput = LazyOutput<typeof PermissionList>;
+/** What the API takes, and an order that only the console asks for: see {@link PermissionFilter}. */
+type ListInput = LazyOutput<typeof PermissionList> & { by_decision?: true };
 
 const permissionList = defineList({
   parameters: PermissionList,
   readPosition: parsePosition,
-  select: (reader, caller, input, { after, rowLimit }) => {
+  select: (reader, caller, input: ListInput, { after, rowLimit }) => {
     const { account, now } = caller;
     const listed = selectListed(account, readFilter(caller.agent, input), {
       after: after && readPosition(after),
@@ -96,7 +97,9 @@ export async function listPermissions(
   const now = runtime.now();
   const rows = preloaded ?? (await loadPage(permissionList, context, input, page));
   // Sorted here, because SQLite would read each row again to sort the join.
-  rows.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || b.place - a.place || byId(b, a));
+  const placeOf = (row: (typeof rows)[number]) =>
+    (input.by_decision ? row.decidedAt : row.place) ?? 0;
+  rows.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || placeOf(b) - placeOf(a) || byId(b, a));
   // Permissions of a deleted agent are hidden until they are erased.
   const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
   const present = (row: (typeof rows)[number]) => {
@@ -134,15 +137,15 @@ function readPosition(position: Position): Place {
   return { place: Number(place), id };
 }
 
-function readFilter(
-  caller: SQL | null,
-  { agent_id, status, action, external_id, outcome, connection_id, decided_by }: ListInput,
-): PermissionFilter {
+function readFilter(caller: SQL | null, input: ListInput): PermissionFilter {
+  const { agent_id, status, action, external_id, outcome } = input;
+  const { connection_id, decided_by, by_decision } = input;
   const filter: PermissionFilter = { status, action, externalId: external_id, outcome };
   const agent = wantedAgent(caller, agent_id);
   if (agent !== undefined) filter.agent = agent;
   if (connection_id !== undefined) filter.connection = parseId('conn', connection_id);
   if (decided_by !== undefined) filter.decidedBy = parseId('member', decided_by);
+  if (by_decision !== undefined) filter.isByDecision = by_decision;
   return filter;
 }
 

@@ -3,13 +3,13 @@ import { oldestKeptSql } from '../audit/entry';
 import type { EntryFilter } from '../audit/entry-filter';
 import { selectPositions } from '../audit/select-positions';
 import { codeOf, idSql } from '../db/columns';
-import { OUTCOME_STATES, PERMISSION_STATUSES, type PermissionStatus } from '../db/schema';
+import { PERMISSION_STATUSES, type PermissionStatus } from '../db/schema';
 import { selectExamined } from '../db/select-examined';
 import type { StoredEvent } from '../db/stored-events';
 import { LOG_SPAN_SQL } from '../ledger/append';
-import { MINUTE } from '../lib/time';
 import { type Id, idBytes } from '../lib/typeid';
-import { DUE_MINUTE, hasOutcome, isOverdue, type ListedOutcome } from './outcomes/outcome';
+import { hasOutcome, type ListedOutcome } from './outcomes/outcome';
+import { selectByDecision, selectOutcomes } from './outcomes/select-outcomes';
 
 /** The permissions to list. An id of null matches none. */
 export interface PermissionFilter {
@@ -18,6 +18,8 @@ export interface PermissionFilter {
   action?: string | undefined;
   externalId?: string | undefined;
   outcome?: ListedOutcome | undefined;
+  /** Whether a list by outcome alone is sorted as {@link selectByDecision} does. */
+  isByDecision?: boolean;
   /** The member who decided or voted. */
   decidedBy?: Id<'member'> | null;
   /** The connection that made them. */
@@ -26,7 +28,8 @@ export interface PermissionFilter {
 
 /**
  * The place of a permission in a list, newest first: the sequence of its entry in the log or, in
- * the lists of an external id, a member and a connection, a time in milliseconds.
+ * the lists of an external id, a member and a connection, a time in milliseconds. By decision, see
+ * `selectByDecision`.
  */
 export interface Place {
   place: number;
@@ -125,8 +128,9 @@ function selectLogged(
 }
 
 /**
- * Selects what has an outcome: if it must be approved, in the order of the approvals, else in that
- * of the requests. Nothing else was used, so nothing else has an outcome.
+ * Selects what has an outcome: if it must be approved, in the order of the approvals in the log,
+ * else in that of the requests or, as far as {@link selectByDecision} sorts, of the decisions.
+ * Nothing else was used, so nothing else has an outcome.
  */
 function selectByOutcome(
   account: SQL<number>,
@@ -149,43 +153,10 @@ function selectByOutcome(
   const { outcome: _, ...others } = filter;
   const isListed = sql`where ${matches(account, others, now)}
     and permissions.created_at >= ${oldestKeptSql(account, now)}`;
-  const rows = selectOutcomes(account, outcome, after, now);
+  if (filter.isByDecision)
+    return selectByDecision(account, outcome, isListed, { after, limit, now });
+  const rows = selectOutcomes(account, outcome, { after: after?.place, now });
   return selectExaminedPermissions(rows, isListed, limit);
-}
-
-/**
- * Selects what failed or is unknown, with what tells whether it is listed. What is unknown without
- * being stored so is read minute by minute: only the time since the last sweep has any.
- */
-function selectOutcomes(
-  account: SQL<number>,
-  outcome: ListedOutcome,
-  after: Place | undefined,
-  now: number,
-): SQL {
-  const columns = sql`id, request_entry as place, agent, action, created_at`;
-  const isAfter = after ? sql`and request_entry < ${after.place}` : sql``;
-  const stored = sql`select ${columns} from permissions indexed by permissions_by_outcome
-    where account = ${account} and outcome_state = ${codeOf(OUTCOME_STATES, outcome)}
-      and outcome_state in (2, 4) ${isAfter}`;
-  if (outcome === 'failed') return sql`${stored} order by place desc`;
-  const nextMinute = (isLater: SQL) => sql`(
-    select ${DUE_MINUTE} from permissions indexed by outcomes_awaited
-    where outcome_state = 1 and ${isLater} order by ${DUE_MINUTE} limit 1
-  )`;
-  return sql`${stored}
-    union all
-    select ${columns} from (
-      with recursive minutes (minute) as (
-        select ${nextMinute(sql`true`)}
-        union all
-        select ${nextMinute(sql`${DUE_MINUTE} > minutes.minute`)} from minutes
-        where minutes.minute < ${Math.floor(now / MINUTE)}
-      )
-      select minute from minutes
-    ) as due cross join permissions indexed by outcomes_awaited
-    where ${DUE_MINUTE} = due.minute and account = ${account} and ${isOverdue(now)} ${isAfter}
-    order by place desc`;
 }
 
 /** Selects what a connection made, in the order in which it did. */

@@ -1,7 +1,19 @@
-import { expect, it } from 'vitest';
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { toHex } from '../../src/lib/bytes';
+import { type Id, idBytes } from '../../src/lib/typeid';
 import { readLinks, readText } from '../support/html';
 import { makeMember } from '../support/members';
-import { makeOutcomeScene, REPORT_PERIOD, report, usePromised } from '../support/outcomes';
+import {
+  copyMany,
+  makeOutcomeScene,
+  REPORT_PERIOD,
+  report,
+  usePromised,
+} from '../support/outcomes';
+
+/** The most rows that a page of these reads. */
+const MOST_READ = 1_200;
 
 async function open(role = 'approver') {
   const scene = await makeOutcomeScene();
@@ -65,4 +77,73 @@ it('the inbox has a tab of the acts whose outcome is unknown, reported so or not
   expect(readLinks((await member.browser.get('/console')).text)).toContain(
     '/console?outcome=unknown',
   );
+});
+
+describe('the acts whose outcome is unknown', () => {
+  /** An account with many of them of two agents, beside one with others. */
+  async function openMany(stored: number, overdue: number) {
+    const scene = await open();
+    const { account, agent, others, world } = scene;
+    const second = await account.agent({ name: 'Second' });
+    await copyMany((await usePromised(await others[1].agent())).id, 300, 'unknown');
+    await copyMany((await usePromised(agent)).id, stored, 'unknown');
+    await copyMany((await usePromised(second)).id, overdue, 'awaited');
+    world.advance(REPORT_PERIOD);
+    const { results } = await env.DB.prepare(
+      `select lower(hex(id)) as id, agent from permissions
+       where account = (select number from accounts where id = ?) and outcome_state in (1, 2)
+       order by request_entry desc`,
+    )
+      .bind(idBytes(account.id as Id<'user'>))
+      .all<{ id: string; agent: number }>();
+    expect(results).toHaveLength(stored + overdue + 2);
+    return { ...scene, second, all: results.map(({ id }) => id) };
+  }
+
+  type Many = Awaited<ReturnType<typeof openMany>>;
+
+  /** The ids on every page. */
+  async function readAll({ member }: Many, query = ''): Promise<string[]> {
+    const ids: string[] = [];
+    for (let path: string | undefined = `/console?outcome=unknown${query}`; path; ) {
+      const { text, cost } = await member.browser.get(path);
+      expect([cost.trips, cost.read < MOST_READ]).toEqual([2, true]);
+      const links = readLinks(text);
+      const rows = links.filter((link) => link.startsWith('/console/permissions/'));
+      ids.push(...rows.map((link) => toHex(idBytes(link.split('/')[3] as Id<'perm'>))));
+      path = links.find((link) => link.includes('cursor='));
+    }
+    return ids;
+  }
+
+  /** Sorts ids by the time of their decisions. */
+  async function byDecision(ids: string[]): Promise<string[]> {
+    const { results } = await env.DB.prepare(
+      `select lower(hex(id)) as id from permissions where lower(hex(id)) in (select value from json_each(?))
+       order by decided_at desc, permissions.id desc`,
+    )
+      .bind(JSON.stringify(ids))
+      .all<{ id: string }>();
+    return results.map(({ id }) => id);
+  }
+
+  it('are in the order of their decisions on every page', async () => {
+    const scene = await openMany(70, 50);
+    const sorted = await byDecision(scene.all);
+    expect(sorted).not.toEqual(scene.all);
+    expect(await readAll(scene)).toEqual(sorted);
+    const ofSecond = await readAll(scene, `&agent_id=${scene.second.id}`);
+    expect(ofSecond).toHaveLength(51);
+    expect(ofSecond).toEqual(sorted.filter((id) => ofSecond.includes(id)));
+  });
+
+  it('are sorted 250 requests at a time where there are more, and all listed', async () => {
+    const scene = await openMany(580, 30);
+    const windows = [0, 250, 500].map((start) => scene.all.slice(start, start + 250));
+    const sorted = await Promise.all(windows.map(byDecision));
+    expect(await readAll(scene)).toEqual(sorted.flat());
+    const ofSecond = await readAll(scene, `&agent_id=${scene.second.id}`);
+    expect(ofSecond).toEqual(sorted.flat().filter((id) => ofSecond.includes(id)));
+    expect(ofSecond).toHaveLength(31);
+  });
 });

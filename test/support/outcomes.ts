@@ -1,3 +1,5 @@
+import { env } from 'cloudflare:test';
+import { type Id, idBytes } from '../../src/lib/typeid';
 import type { Answer, Json, TestAccount, TestAgent } from './world';
 import { World } from './world';
 
@@ -50,4 +52,36 @@ export function resultOf({ status, body }: Answer) {
 /** The outcome of a permission as a caller reads it. */
 export async function readOutcome(caller: TestAgent | TestAccount, id: string): Promise<Json> {
   return (await caller.must(200, 'GET', `/v1/permissions/${id}`)).body.outcome;
+}
+
+/** The states that copies may have, as they are stored. */
+const STATES = { awaited: 1, unknown: 2, failed: 4 };
+
+/**
+ * Copies a permission of the newest places in the log many times, with another state. Their
+ * decisions have another order than their requests, and some the same time.
+ */
+export async function copyMany(
+  id: Id<'perm'>,
+  count: number,
+  state: keyof typeof STATES,
+): Promise<void> {
+  const { results } = await env.DB.prepare('select * from permissions where id = ?')
+    .bind(idBytes(id))
+    .all<Record<string, unknown>>();
+  const columns = Object.keys(results[0] ?? {});
+  const changed: Record<string, string> = {
+    id: 'randomblob(16)',
+    request_entry: 'request_entry + n.value',
+    decided_at: 'decided_at + n.value * 37 % 101',
+    outcome_state: String(STATES[state]),
+  };
+  const values = columns.map((column) => changed[column] ?? column);
+  await env.DB.prepare(
+    `insert into permissions (${columns.join()}) select ${values.join()} from permissions,
+       (with recursive n(value) as (select 1 union all select value + 1 from n where value < ?)
+        select value from n) as n where id = ?`,
+  )
+    .bind(count, idBytes(id))
+    .run();
 }

@@ -8,9 +8,9 @@ import { DecidedList, EndedList, UnknownList } from './ended-list';
 import { ENDED_LABELS, type EndedView, readFilters, sendInbox } from './views';
 
 /**
- * Shows requests that were approved or denied, or expired, in the order in which they were; those
- * whose outcome is unknown, in the order of the requests; or those that the reader decided or voted
- * on, in the order in which they did.
+ * Shows requests that were approved or denied, or expired, or whose outcome is unknown, in the order
+ * in which they were decided or expired; or those that the reader decided or voted on, in the order
+ * in which they did.
  */
 export async function showEnded(c: ConsoleContext, view: EndedView): Promise<Response> {
   const { context } = c.var.signedIn;
@@ -35,7 +35,7 @@ export async function showEnded(c: ConsoleContext, view: EndedView): Promise<Res
 
 /** The filters of `GET /v1/permissions` that a view stands for. */
 function filtersOf(view: EndedView, { principal }: UserContext) {
-  if (view === 'unknown') return { outcome: view } as const;
+  if (view === 'unknown') return { outcome: view, by_decision: true } as const;
   if (view === 'mine') return { decided_by: principal.member?.id };
   return { status: view };
 }
@@ -51,21 +51,15 @@ function List({ view, permissions, context: { principal } }: ListProps) {
   if (view === 'mine')
     return <DecidedList permissions={permissions} member={principal.member?.id} />;
   if (view !== 'unknown') return <EndedList permissions={permissions} />;
-  // No index has them in the order of their decisions: that is the order within a page.
-  const sorted = permissions.toSorted((a, b) => decidedAt(b) - decidedAt(a));
   return (
     <>
       <p class="soft">
         These approvals were used, and nobody knows whether the acts happened. Find out before they
         are done again.
       </p>
-      <UnknownList permissions={sorted} />
+      <UnknownList permissions={permissions} />
     </>
   );
-}
-
-function decidedAt({ decided_at }: Permission): number {
-  return decided_at === null ? 0 : Date.parse(decided_at);
 }
 
 /** How the sentence “No request has … yet.” goes on. */

@@ -1,9 +1,13 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { type Id, idBytes } from '../../../src/lib/typeid';
 import { depth } from '../../support/depth';
 import { makeMember } from '../../support/members';
-import { makeOutcomeScene, REPORT_PERIOD, report, usePromised } from '../../support/outcomes';
+import {
+  copyMany,
+  makeOutcomeScene,
+  REPORT_PERIOD,
+  report,
+  usePromised,
+} from '../../support/outcomes';
 import type { Answer, Json, TestAccount, TestAgent, World } from '../../support/world';
 
 type Caller = Pick<TestAccount, 'call'>;
@@ -192,24 +196,3 @@ describe('a list by outcome', () => {
     expect(await list(account, 'outcome=failed&status=approved')).toEqual([]);
   });
 });
-
-/** Copies a permission of the newest places in the log many times, with another state. */
-async function copyMany(id: Id<'perm'>, count: number, state: 'failed' | 'awaited'): Promise<void> {
-  const { results } = await env.DB.prepare('select * from permissions where id = ?')
-    .bind(idBytes(id))
-    .all<Record<string, unknown>>();
-  const columns = Object.keys(results[0] ?? {});
-  const values = columns.map((column) => {
-    if (column === 'id') return 'randomblob(16)';
-    if (column === 'request_entry') return 'request_entry + n.value';
-    if (column === 'outcome_state') return state === 'failed' ? '4' : '1';
-    return column;
-  });
-  await env.DB.prepare(
-    `insert into permissions (${columns.join()}) select ${values.join()} from permissions,
-       (with recursive n(value) as (select 1 union all select value + 1 from n where value < ?)
-        select value from n) as n where id = ?`,
-  )
-    .bind(count, idBytes(id))
-    .run();
-}
