@@ -237,7 +237,7 @@ export function presentEntry(
     agent_id: row.agentId,
     permission_request_id: row.permission,
     event_type: row.event,
-    details: readDetails(row.action, row.details),
+    details: readDetails(row, row.details),
     ip_address: row.ipAddress,
     user_agent: row.userAgent,
     created_at: formatTime(row.createdAt),

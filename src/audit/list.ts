@@ -15,7 +15,6 @@ import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
-import type { JsonObject } from '../lib/json';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
@@ -222,7 +221,7 @@ function takeFitting<R extends { size: number }>(rows: R[]): R[] {
  * Reads the details that were left out of the rows because of their size; takes a round trip only
  * if there are any.
  */
-async function loadLargeDetails<R extends { pos: number; details: JsonObject | null }>(
+async function loadLargeDetails<R extends { pos: number; details: string | null }>(
   reader: Reader,
   rows: R[],
 ) {

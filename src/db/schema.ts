@@ -829,8 +829,8 @@ export const auditEntries = sqliteTable(
     createdAt: integer('created_at').notNull(),
     ipAddress: text('ip_address').notNull(),
     userAgent: text('user_agent').notNull(),
-    /** Without the action: see `ledger/stored-details.ts`. */
-    details: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    /** JSON in a short form: see `ledger/stored-details.ts`. */
+    details: text().notNull(),
     /** The salt and the random part of the id: see `ledger/entry-id.ts`. */
     random: bytesColumn().notNull(),
   },

@@ -44,7 +44,7 @@ function draftRows(entries: readonly Entry[]): SQL {
       entry.at,
       entry.origin.ipAddress,
       entry.origin.userAgent,
-      storedDetails(entry.details),
+      storedDetails(entry),
       toHex(entry.random),
     ];
   });

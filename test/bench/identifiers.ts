@@ -1,4 +1,4 @@
-import { formatId, makeSequencedId } from '../../src/lib/typeid.ts';
+import { formatId, type Id, makeSequencedId } from '../../src/lib/typeid.ts';
 
 /** The random bytes of an entry, which are derived from its account and sequence. */
 export function entryRandom(account: number, sequence: number): Uint8Array {
@@ -23,7 +23,7 @@ export function permissionBytes(
 }
 
 /** A permission's identifier as the API shows it. */
-export function permissionId(account: number, permission: number, requestedAt: number): string {
+export function permissionId(account: number, permission: number, requestedAt: number): Id<'perm'> {
   return formatId('perm', permissionBytes(account, permission, requestedAt));
 }
 

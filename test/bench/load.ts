@@ -1,9 +1,11 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { idBytes } from '../../src/lib/typeid.ts';
+import type { EntryDetails } from '../../src/ledger/entry';
+import { storedDetails } from '../../src/ledger/stored-details.ts';
+import { idBytes, withPrefix } from '../../src/lib/typeid.ts';
 import type { Tenant } from '../support/local/tenant.ts';
 import { countHistory } from './counters.ts';
 import { EVENTS, type History, TOKEN_TTL } from './history.ts';
-import { entryRandom, permissionBytes } from './identifiers.ts';
+import { entryRandom, permissionBytes, permissionId } from './identifiers.ts';
 import { replay } from './states.ts';
 import type { LoadedTenant } from './tenant.ts';
 
@@ -110,33 +112,46 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
     if (history.erased[at]) continue;
     const time = history.time[at] as number;
     const isExpiry = EVENTS[event] === 'expire';
+    const code = isExpiry && approved[permission] ? TOKEN_EXPIRE : event;
     insert.run(
       number * LOG_SPAN + at + 1,
       agentOf(tenant, permission),
       permissionBytes(number, permission, history.requestedAt[permission] as number),
       previous,
-      isExpiry && approved[permission] ? TOKEN_EXPIRE : event,
+      code,
       actionOf(history, permission),
       time,
       // The service itself writes entries of expiry, so they have no address.
       isExpiry ? '' : '2001:db8::17',
       isExpiry ? 'countersign' : 'countersign-bench',
-      storedDetailsOf(tenant, permission, event),
+      storedDetails(describeEntry(tenant, permission, code)),
       entryRandom(number, at + 1),
     );
   }
 }
 
-function storedDetailsOf(tenant: LoadedTenant, permission: number, event: number): string {
-  const word = EVENTS[event];
-  const decision = word === 'approve' || word === 'deny' || word === 'revoke';
-  return JSON.stringify({
+/** The details of an entry, with the members that the service writes, and its permission. */
+function describeEntry({ number, ...tenant }: LoadedTenant, permission: number, code: number) {
+  const { history } = tenant;
+  const id = permissionId(number, permission, history.requestedAt[permission] as number);
+  const word = EVENTS[code] ?? 'expire';
+  const isDecided = word === 'approve' || word === 'deny' || word === 'revoke';
+  const hasDigests = word === 'request' || word === 'approve' || word === 'deny';
+  const hasToken =
+    word === 'approve' || word === 'use' || word === 'revoke' || code === TOKEN_EXPIRE;
+  const details: EntryDetails = {
+    action: actionOf(history, permission),
     resource: `mailbox:customer-${permission % 5_000}`,
     scope: { max_recipients: 10, folders: ['inbox', 'drafts'] },
-    decided_by: decision ? tenant.id : null,
-    decision_reason: decision ? 'as agreed with the owner of the mailbox' : null,
+    decided_by: isDecided ? tenant.id : null,
+    decision_reason: isDecided ? 'as agreed with the owner of the mailbox' : null,
     policy_id: null,
-  });
+    ...(hasToken && { token_id: withPrefix('token', id) }),
+    ...(hasDigests && { input_digest: null, preview_digest: null }),
+    ...(isDecided && { decided_via: 'api' }),
+    ...(word === 'expire' && { expired: code === TOKEN_EXPIRE ? 'token' : 'request' }),
+  };
+  return { permission: id, details };
 }
 
 /** Inserts the permissions that still have an entry. */

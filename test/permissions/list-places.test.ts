@@ -69,7 +69,7 @@ async function addTokenExpiries(count: number): Promise<void> {
   await env.DB.prepare(
     `insert into audit_entries
      select newest.pos + n.value, newest.agent, newest.permission, null, 6, newest.action, newest.created_at,
-       newest.ip_address, newest.user_agent, json_set(newest.details, '$.expired', 'token'), randomblob(22)
+       newest.ip_address, newest.user_agent, substr(newest.details, 1, length(newest.details) - 1) || ',"expired":"token"}', randomblob(22)
      from (select * from audit_entries order by pos desc limit 1) as newest,
        (with recursive n(value) as (select 1 union all select value + 1 from n where value < ?) select value from n) as n`,
   )

@@ -92,7 +92,7 @@ export async function addEntries(account: TestAccount, count: number): Promise<v
   await (await account.agent()).request({ expires_in: 604_800 });
   await env.DB.prepare(
     `insert into audit_entries select pos + n.value, agent, permission, null, event, action, created_at,
-       ip_address, user_agent, json_set(details, '$.resource', 'mailbox:' || n.value), randomblob(22)
+       ip_address, user_agent, '{"resource":"mailbox:' || n.value || '"' || substr(details, instr(details, ',"scope"')), randomblob(22)
      from (select * from audit_entries where pos / 4294967296 = (select number from accounts where id = ?) order by pos desc limit 1),
        (with recursive n(value) as (select 1 union all select value + 1 from n where value < ?) select value from n) as n
      where n.value < ?`,

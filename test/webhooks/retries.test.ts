@@ -556,5 +556,7 @@ it('a damaged entry delays no other entry, and the service logs nothing of its c
   expect(log.mock.calls.flat().join()).toContain('entry_unreadable');
   expect(log.mock.calls.flat().join()).not.toContain('secret');
   log.mockRestore();
-  await env.DB.prepare(`update audit_entries set details = '{}' where details = 'secret'`).run();
+  await env.DB.prepare(
+    `update audit_entries set details = '{"resource":"x"}' where details = 'secret'`,
+  ).run();
 });

@@ -120,20 +120,21 @@ export class EntrySource {
       let resource = details;
       if (withDetails) resource = resourceOf(details);
       const sequence = pos - start;
+      const permission = formatHexId('perm', bytes);
       const random = Uint8Array.fromHex(bytes.slice(ID_LENGTH));
       entries.push({
         pos,
         id: entryId({ createdAt, sequence, random }),
         sequence,
         agentId,
-        permission: formatHexId('perm', bytes),
+        permission,
         event: eventTypeOfCode(event),
         action,
         resource,
         ipAddress,
         userAgent,
         createdAt,
-        details: withDetails ? detailsText(action, details) : '',
+        details: withDetails ? detailsText({ action, permission }, details) : '',
         salt: hasProof ? saltOf({ random }).toHex() : '',
       });
     }

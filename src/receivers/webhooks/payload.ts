@@ -11,15 +11,14 @@ import {
 import { LOG_SPAN } from '../../ledger/append';
 import { entryId } from '../../ledger/entry-id';
 import { readDetails } from '../../ledger/stored-details';
-import type { Json, JsonObject } from '../../lib/json';
+import type { Json } from '../../lib/json';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
 /**
  * The columns of a delivery, its audit entry, its event of a permission and its agent from which
- * {@link payloadOf} writes the payload, except the entry's `details`: each query selects these in
- * the form that it needs.
+ * {@link payloadOf} writes the payload.
  */
 export const payloadColumns = {
   payload: deliveries.payload,
@@ -33,6 +32,7 @@ export const payloadColumns = {
   entryAction: aliased(auditEntries.action, 'entry_action'),
   entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   permission: auditEntries.permission,
+  details: auditEntries.details,
   agentId: aliased(agents.id, 'agent_id'),
 };
 
@@ -55,7 +55,7 @@ interface PayloadRow {
   entryCreatedAt: number | null;
   permission: Id<'perm'> | null;
   /** As they are stored. */
-  details: JsonObject | null;
+  details: string | null;
   agentId: Id<'agent'> | null;
 }
 
@@ -86,6 +86,6 @@ export function payloadOf(
     event_type: entryEvent,
     agent_id: agentId,
     permission_request_id: permission,
-    details: readDetails(action, details),
+    details: readDetails({ action, permission }, details),
   });
 }

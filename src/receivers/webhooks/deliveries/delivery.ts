@@ -128,7 +128,6 @@ export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id
       pos: aliased(deliveries.pos, 'delivery_pos'),
       agent: aliased(deliveries.agent, 'delivery_agent'),
       ...payloadColumns,
-      details: auditEntries.details,
       webhookId: aliased(webhooks.id, 'webhook_id'),
     })
     .from(webhooks)

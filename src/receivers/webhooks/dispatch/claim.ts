@@ -166,8 +166,6 @@ export function findDueDeliveries(
       original: deliveries.original,
       attempts: deliveries.attempts,
       failures: deliveries.failures,
-      // As text: drizzle would throw for one damaged entry, and the others could not be sent.
-      details: sql<string | null>`${auditEntries.details}`.as('details_text'),
       event: aliased(deliveries.event, 'delivery_event'),
       aboutPermission: aliased(deliveries.permission, 'delivery_permission'),
       reminder: deliveries.reminder,

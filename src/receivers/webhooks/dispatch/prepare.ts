@@ -1,5 +1,4 @@
 import type { Config, Runtime } from '../../../env';
-import type { JsonObject } from '../../../lib/json';
 import { logFailure } from '../../../lib/log';
 import { findTargetFault, isLoopback } from '../../../lib/target';
 import { payloadOf } from '../payload';
@@ -122,13 +121,13 @@ function readPayload(
   account: ClaimedWebhook['account'],
   now: number,
 ): string | null {
-  const { details, entryPosition } = delivery;
   try {
-    const parsed: JsonObject | null = details === null ? null : JSON.parse(details);
-    return payloadOf({ ...delivery, details: parsed }, account, now);
+    return payloadOf(delivery, account, now);
   } catch {
     // Without the error, whose message would quote the entry.
-    logFailure('entry_unreadable', 'the stored entry cannot be read', { position: entryPosition });
+    logFailure('entry_unreadable', 'the stored entry cannot be read', {
+      position: delivery.entryPosition,
+    });
     return null;
   }
 }
