@@ -11,7 +11,6 @@ import {
 import type { CallerSql, PreloadQueries } from '../identity/credentials';
 import { requireNotStopped } from '../ledger/stop';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
-import type { LogFields } from '../lib/log';
 import type {
   AgentPrincipal,
   AppEnv,
@@ -22,9 +21,10 @@ import type {
   UserPrincipal,
 } from './context';
 import { callerKey, idempotencyKey, replayAnswer, requestAnswers } from './idempotency';
-import { type Caller, openContext } from './open-context';
+import { callerLogFields, openContext } from './open-context';
 import { withDescription } from './operation';
 import { limitAccount, limitCredential, limitMember } from './rate-limit';
+import { type Shortcut, takeShortcut } from './shortcut';
 
 /** Queries by name; null for one that is not needed. */
 export type NamedQueries = Record<string, Query | null>;
@@ -35,6 +35,8 @@ export type LoadedRows<Q extends NamedQueries> = {
 };
 
 // The order of a request that needs an account:
+// 0. A caller whom the isolate remembers may be served by a shortcut. If it writes nothing, the rest
+//    follows as if it had not been tried.
 // 1. The preload makes queries before the caller is known, so they find the account by SQL
 //    expressions of the credential.
 // 2. Authentication runs them together with the query that finds the caller, in one round trip.
@@ -139,6 +141,8 @@ interface AccessRule {
    * handler refuses the request after the checks of the body.
    */
   heedsStop?: boolean;
+  /** Serves requests of remembered callers in one round trip. */
+  shortcut?: Shortcut;
 }
 
 interface AccountRule extends AccessRule {
@@ -204,6 +208,7 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
     ignoresKey = false,
     isForUsers = false,
     readCredential = bearerCredential,
+    shortcut,
   }: AccountRule = {},
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
@@ -212,14 +217,23 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
     // network.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
     const key = ignoresKey ? null : await idempotencyKey(c);
+    let isLimited = false;
+    const limit = async (principal: Principal) => {
+      if (isLimited) return;
+      isLimited = true;
+      await limitMember(c, principal);
+      await limitAccount(c, principal);
+    };
+    const served =
+      shortcut && (await takeShortcut(c, { credential, key, authorize, limit }, shortcut));
+    if (served) return served;
     const request = { credential, key, isForUsers };
     const { stored, loaded, ...caller } = await authenticateRequest(c, request, preload);
     const answers = key && requestAnswers(c, callerKey(caller.principal, key));
     const context = openContext(c, caller, answers);
     c.set('caller', callerLogFields(caller));
     const principal = authorize(caller.principal);
-    await limitMember(c, principal);
-    await limitAccount(c, principal);
+    await limit(principal);
     const authenticateAgain = async (preload?: Preload<Q>) => {
       const again = await authenticateRequest(c, request, preload, false);
       authorize(again.principal);
@@ -302,14 +316,6 @@ export function requestQueries<Q extends NamedQueries>(
     loaded: Object.fromEntries(names.map((name, i) => [name, rows[i]])) as LoadedRows<Q>,
   });
   return { queries, read };
-}
-
-/** The log fields that name a caller and the kind of their credential. */
-export function callerLogFields({ principal, reference }: Caller<Principal>): LogFields {
-  const { shard, account } = principal;
-  const fields = { credential: reference.kind, shard, account: account.id };
-  if (principal.kind === 'agent') return { ...fields, agent: principal.agent.id };
-  return { ...fields, ...(principal.member && { member: principal.member.id }) };
 }
 
 /** @throws Problem `wrong_credential` for a user */

@@ -32,6 +32,11 @@ export async function idempotencyKey(c: RequestContext): Promise<Uint8Array | nu
   return sha256(key);
 }
 
+/** Whether a POST has an idempotency key, which may be malformed. */
+export function hasKey(c: RequestContext): boolean {
+  return readKey(c) !== null;
+}
+
 function readKey(c: RequestContext): string | null {
   if (c.req.method !== 'POST') return null;
   return c.req.header(HEADER) ?? null;
@@ -168,7 +173,7 @@ export async function replayAnswer(
   findConcurrentAnswer: () => Promise<StoredAnswer | undefined>,
 ): Promise<Response | null> {
   if (answers === null) {
-    if (readKey(c) === null) return null;
+    if (!hasKey(c)) return null;
     throw invalidRequest([
       { path: `header.${HEADER}`, message: 'must be 1 to 255 visible ASCII characters' },
     ]);

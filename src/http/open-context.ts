@@ -1,6 +1,7 @@
 import type { Authentication } from '../identity/authentication';
 import { Ledger } from '../ledger/ledger';
 import type { AnswerStore } from '../ledger/stored-answer';
+import type { LogFields } from '../lib/log';
 import { enqueueWebhook } from '../outbox/enqueue';
 import {
   type AppEnv,
@@ -19,7 +20,7 @@ export interface Caller<P extends Principal>
 /** The parts of Hono's context of a request that has a caller. */
 export type CallerRequest = RequestContext & {
   executionCtx: { waitUntil(work: Promise<unknown>): void };
-  set<N extends 'caller' | 'database'>(name: N, value: NonNullable<AppEnv['Variables'][N]>): void;
+  set<N extends 'caller' | 'database'>(name: N, value: AppEnv['Variables'][N]): void;
 };
 
 /**
@@ -42,4 +43,12 @@ export function openContext<P extends Principal>(
   const authority = { ...reference, now: runtime.now };
   const ledger = new Ledger(database, authority, answers, notifyWebhooks);
   return { principal, config, runtime, origin, reader: database, ledger };
+}
+
+/** The log fields that name a caller and the kind of their credential. */
+export function callerLogFields({ principal, reference }: Caller<Principal>): LogFields {
+  const { shard, account } = principal;
+  const fields = { credential: reference.kind, shard, account: account.id };
+  if (principal.kind === 'agent') return { ...fields, agent: principal.agent.id };
+  return { ...fields, ...(principal.member && { member: principal.member.id }) };
 }

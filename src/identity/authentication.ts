@@ -16,12 +16,14 @@ import {
   findUserToken,
   hashCredential,
   isStale,
+  nextRecordAt,
   type PreloadQueries,
   recordMemberSeen,
   recordTokenUsed,
 } from './credentials';
 import { findCaller } from './find-caller';
 import { authenticateIdentity, isIdentityToken } from './oidc/authenticate';
+import { rememberCaller } from './remembered-callers';
 import { limitToRole } from './roles';
 
 /** An authenticated caller, the database of their account, and the rows of each preload query. */
@@ -121,12 +123,10 @@ export async function authenticate(
       member,
     };
     const { token, expiresAt } = row;
-    return {
-      principal: { kind: 'user', shard, account, member, token, scopes, expiresAt },
-      reference,
-      database,
-      loaded,
-    };
+    const principal = { kind: 'user' as const, shard, account, member, token, scopes, expiresAt };
+    const records = member ? [row.lastUsedAt, row.memberLastSeenAt] : [row.lastUsedAt];
+    rememberCaller(c, hashes[0], { principal, reference, until: nextRecordAt(records, now) });
+    return { principal, reference, database, loaded };
   }
   if (!row.agentIsActive) {
     throw new Problem(
@@ -140,10 +140,9 @@ export async function authenticate(
     database.piggyback(database.build.update(agents).set({ lastActivityAt: now }).where(isAgent));
   }
   const agent = { number: row.agentNumber, id: row.agentId, owner: row.agentOwner };
-  return {
-    principal: { kind: 'agent', shard, account, agent },
-    reference: { kind: 'agent_key', account: account.number, hash: row.hash },
-    database,
-    loaded,
-  };
+  const principal = { kind: 'agent' as const, shard, account, agent };
+  const reference = { kind: 'agent_key' as const, account: account.number, hash: row.hash };
+  const until = nextRecordAt([row.lastActivityAt], now);
+  rememberCaller(c, hashes[0], { principal, reference, until });
+  return { principal, reference, database, loaded };
 }

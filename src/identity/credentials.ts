@@ -292,3 +292,12 @@ export function recordTokenUsed(
 export function isStale(last: number | null, now: number): boolean {
   return last === null || last <= now - MINUTE;
 }
+
+/**
+ * When the first of some times of last use has to be written again, if those that are stale are
+ * written now.
+ */
+export function nextRecordAt(lasts: (number | null)[], now: number): number {
+  const recorded = lasts.map((last) => (last === null || isStale(last, now) ? now : last));
+  return Math.min(...recorded) + MINUTE;
+}

@@ -6,7 +6,7 @@ import { type Credential, credentialGuard } from './authority';
 import type { Entry } from './entry';
 import type { Guard } from './guard';
 import { accountsOf } from './marks';
-import { storedDetails } from './stored-details';
+import { storedDetails, WITHOUT_POLICY } from './stored-details';
 
 /**
  * Exclusive maximum of sequence numbers. The sequence of an entry counts from 1 within its
@@ -44,16 +44,26 @@ function draftRows(entries: readonly Entry[]): SQL {
       entry.at,
       entry.origin.ipAddress,
       entry.origin.userAgent,
-      storedDetails(entry),
+      storedDetails(withPolicyPlace(entry)),
       toHex(entry.random),
     ];
   });
   return sql`(
     select value ->> 0 as account, value ->> 1 as rank, value ->> 2 as previous_rank, value ->> 3 as agent,
       unhex(value ->> 4) as permission, value ->> 5 as event, value ->> 6 as action, value ->> 7 as at,
-      value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, unhex(value ->> 11) as random
+      value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, value ->> 11 as policy_place,
+      unhex(value ->> 11) as random
     from json_each(${JSON.stringify(rows)})
   )`;
+}
+
+/**
+ * The entry of a permission that was not read has its own random bytes in the place of the policy,
+ * which {@link appendEntries} replaces. Nothing else in its details can be equal to them.
+ */
+function withPolicyPlace(entry: Entry): Entry {
+  if (entry.agent !== null) return entry;
+  return { ...entry, details: { ...entry.details, policy_id: toHex(entry.random) } };
 }
 
 /**
@@ -177,9 +187,15 @@ export function appendEntries(entries: readonly Entry[]): SQL {
     insert into audit_entries
       (pos, agent, permission, previous, event, action, created_at, ip_address, user_agent, details, random)
     select
-      log.account * ${LOG_SPAN_SQL} + log.length + draft.rank, draft.agent, draft.permission,
+      log.account * ${LOG_SPAN_SQL} + log.length + draft.rank,
+      coalesce(draft.agent, permissions.agent), draft.permission,
       coalesce(log.length + draft.previous_rank, permissions.last_entry), draft.event, draft.action,
-      max(draft.at, log.newest_at), draft.ip_address, draft.user_agent, draft.details, draft.random
+      max(draft.at, log.newest_at), draft.ip_address, draft.user_agent,
+      iif(draft.agent is null, replace(
+        draft.details, ',"policy_id":' || json_quote(draft.policy_place),
+        coalesce(',"policy_id":"' || permissions.policy_id || '"', ${WITHOUT_POLICY})
+      ), draft.details),
+      draft.random
     from ${draftRows(entries)} as draft
     join (
       select accounts.number as account,

@@ -41,7 +41,7 @@ export type Credential = CredentialReference & {
 };
 
 /**
- * The facts for the check: the hash, which the database must still have, or the expiry time of a
+ * The facts for the check: the hash, which the account must still have, or the expiry time of a
  * JWT in milliseconds since the epoch; the user token of a session that was started with one, which
  * must not have ended either; the Slack user, who must still be linked to the member by a channel
  * that is active; and the member who acts, who must still be active and have the same role.
@@ -96,13 +96,14 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
     case 'user_token':
       return sql`exists (
         select 1 from ${userTokens}
-        where ${userTokens.hash} = ${credential.hash} and coalesce(${userTokens.expiresAt} > ${time}, 1)
+        where ${userTokens.hash} = ${credential.hash} and ${userTokens.account} = ${credential.account}
+          and coalesce(${userTokens.expiresAt} > ${time}, 1)
       ) and ${isMemberActive(credential)}`;
     case 'agent_key':
       return sql`exists (
         select 1 from ${agentKeys} join ${agents} on ${agents.number} = ${agentKeys.agent}
-        where ${agentKeys.hash} = ${credential.hash} and coalesce(${agentKeys.expiresAt} > ${time}, 1)
-          and ${agents.isActive})`;
+        where ${agentKeys.hash} = ${credential.hash} and ${agents.account} = ${credential.account}
+          and coalesce(${agentKeys.expiresAt} > ${time}, 1) and ${agents.isActive})`;
     case 'session':
       return sql`exists (
         select 1 from ${sessions}

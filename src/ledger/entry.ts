@@ -83,8 +83,11 @@ export interface Entry {
   event: EventType;
   /** The number of the account. */
   account: number;
-  /** The number of the agent. */
-  agent: number;
+  /**
+   * The number of the agent. Null for an entry about a permission that was not read: the ledger takes
+   * the agent, and the `policy_id` of the details, from the permission.
+   */
+  agent: number | null;
   permission: Id<'perm'>;
   details: EntryDetails;
   origin: Origin;

@@ -10,6 +10,9 @@ import type { Entry, EntryDetails } from './entry';
 /** The other columns of an entry that its details repeat. */
 type Subject = Pick<Entry, 'permission'> & Pick<EntryDetails, 'action'>;
 
+/** Stands in stored details for a policy that is null. */
+export const WITHOUT_POLICY = '\n\r';
+
 const SHORT_FORM = /[\n\t\r]{2}/g;
 
 /**
@@ -20,7 +23,7 @@ function shortForms(permission: Id<'perm'>): Record<string, string> {
   return {
     '\n\n': ',"decided_by":null',
     '\n\t': ',"decision_reason":null',
-    '\n\r': ',"policy_id":null',
+    [WITHOUT_POLICY]: ',"policy_id":null',
     '\t\n': ',"input_digest":null',
     '\t\t': ',"preview_digest":null',
     '\t\r': `,"token_id":"${permission.replace('perm_', 'token_')}"`,

@@ -7,6 +7,9 @@ import type { PermissionRow } from './permission';
 /** The part of a permission that its audit entries repeat. */
 export type EntrySubject = Pick<PermissionRow, 'account' | 'agent' | 'id' | 'action' | 'resource'>;
 
+/** The same of a permission that may not have been read: then `agent` is null, as in {@link Entry}. */
+export type ClaimedSubject = Omit<EntrySubject, 'agent'> & Pick<Entry, 'agent'>;
+
 /**
  * The details of an entry without action and resource. `decided_by`, `decision_reason` and
  * `policy_id` default to null.
@@ -28,7 +31,7 @@ export function digestDetails({
  */
 export function draftPermissionEntry(
   { runtime, origin }: { runtime: Runtime; origin: Origin },
-  { account, agent, id, action, resource }: EntrySubject,
+  { account, agent, id, action, resource }: ClaimedSubject,
   event: EventType,
   details: PermissionEntryDetails,
 ): Entry {

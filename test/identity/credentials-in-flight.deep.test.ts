@@ -58,6 +58,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   world.now = elsewhere.now = Date.UTC(2026, 0, 31, 12, 1);
+  world.restart();
   await restore();
 });
 

@@ -7,7 +7,8 @@ import { type TestAccount, World } from '../support/world';
 const operator = env.ADMIN_TOKEN;
 
 /**
- * A world in which another request can run between the authentication and the write of a request.
+ * A world in which another request can run between the authentication and the write of a request. For
+ * uses in one round trip see `test/permissions/tokens/use-at-once.test.ts`.
  */
 async function makeScene() {
   const database = new FaultyDatabase(env.DB);
@@ -16,7 +17,10 @@ async function makeScene() {
   const agent = await account.agent();
   // The other request has its own world, so that its database calls are not counted.
   const other = new World();
-  const meanwhile = (happens: () => Promise<unknown>) => database.before(2, happens);
+  const meanwhile = (happens: () => Promise<unknown>) => {
+    world.restart();
+    database.before(2, happens);
+  };
   return { world, account, agent, other, meanwhile };
 }
 

@@ -68,7 +68,7 @@ export class World {
   readonly queue = new TestQueue<JobMessage>(() => this.now);
   readonly webhookQueue = new TestQueue<WebhookMessage>(() => this.now);
   readonly slowWebhookQueue = new TestQueue<WebhookMessage>(() => this.now);
-  readonly env: Env;
+  env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
     const { ASSETS, DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } =
@@ -89,6 +89,11 @@ export class World {
       ({ method, path }) => method !== 'ALL' && !IS_NO_API.test(path),
     );
     return [...new Set(routes.map(({ method, path }) => `${method} ${path}`))];
+  }
+
+  /** Goes on in another isolate, which does not remember the callers of this one. */
+  restart(): void {
+    this.env = { ...this.env };
   }
 
   /** Moves the clock. */

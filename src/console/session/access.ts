@@ -4,7 +4,6 @@ import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
 import { Problem, unavailable } from '../../errors';
 import {
-  callerLogFields,
   type LoadedRows,
   type NamedQueries,
   type Preload,
@@ -13,7 +12,7 @@ import {
 import { batchReads } from '../../http/batched-reader';
 import type { AppEnv, RequestContext, Scope, UserContext, UserPrincipal } from '../../http/context';
 import { createOnce } from '../../http/idempotency';
-import { openContext } from '../../http/open-context';
+import { callerLogFields, openContext } from '../../http/open-context';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
 import { rolesWith } from '../../identity/roles';
 import {

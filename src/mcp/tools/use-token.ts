@@ -6,7 +6,8 @@ import { parseId } from '../../lib/typeid';
 import { actFields, describeAct } from '../../permissions/contents';
 import { findPermission, requirePermission, statusAt } from '../../permissions/permission';
 import { signActiveTokens } from '../../permissions/tokens/sign-active-tokens';
-import { TokenUse, UsedToken, useToken } from '../../permissions/tokens/use';
+import { useToken } from '../../permissions/tokens/use';
+import { TokenUse, UsedToken } from '../../permissions/tokens/use-fields';
 import { permissionIdField } from '../permission';
 import { defineTool } from '../tool';
 

@@ -1,20 +1,20 @@
 import { and, gt, inArray, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { agents, permissions, TOKEN_STATUSES } from '../../db/schema';
+import { agents, OUTCOME_STATES, permissions, TOKEN_STATUSES } from '../../db/schema';
 import type { AgentContext, Context } from '../../http/context';
 import { appendedSequence } from '../../ledger/append';
 import type { Entry } from '../../ledger/entry';
 import type { Guard } from '../../ledger/guard';
 import type { StateWriter } from '../../ledger/ledger';
 import { withPrefix } from '../../lib/typeid';
-import { draftPermissionEntry, type EntrySubject } from '../draft-entry';
-import { awaitOutcome } from '../outcomes/outcome';
+import { type ClaimedSubject, draftPermissionEntry } from '../draft-entry';
+import { REPORT_PERIOD } from '../outcomes/outcome';
 import { type GrantedToken, isPermissionWithId, type PermissionRow } from '../permission';
 
 /** Makes the entry of one use of a token. */
 export function draftUse(
   context: Context | AgentContext,
-  row: EntrySubject & Pick<PermissionRow, 'policyId'>,
+  row: ClaimedSubject & Pick<PermissionRow, 'policyId'>,
   { scope }: Pick<GrantedToken, 'scope'>,
 ): Entry {
   return draftPermissionEntry(context, row, 'use', {
@@ -49,9 +49,10 @@ export function usesLeftGuard(
  */
 export function countUse(
   write: Pick<StateWriter, 'update'>,
-  row: Pick<PermissionRow, 'account' | 'id' | 'outcomeState'>,
+  row: Pick<PermissionRow, 'account' | 'id'>,
   { usedBy, now }: { usedBy: string; now: number },
 ) {
+  const isPromised = sql`outcome_state = ${codeOf(OUTCOME_STATES, 'promised')}`;
   return write
     .update(permissions)
     .set({
@@ -60,7 +61,9 @@ export function countUse(
         ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
       lastEntry: appendedSequence(row.account),
       updatedAt: now,
-      ...(row.outcomeState === 'promised' && awaitOutcome(usedBy, now)),
+      outcomeState: sql`iif(${isPromised}, ${codeOf(OUTCOME_STATES, 'awaited')}, outcome_state)`,
+      usedBy: sql`iif(${isPromised}, ${usedBy}, used_by)`,
+      outcomeDueAt: sql`iif(${isPromised}, ${now + REPORT_PERIOD}, outcome_due_at)`,
     })
     .where(and(isPermissionWithId(row.account, row.id), isUsable(now)));
 }
@@ -68,7 +71,7 @@ export function countUse(
 /**
  * Finds the permission only while its token is neither revoked nor expired and its agent is active.
  */
-function isUsable(now: number) {
+export function isUsable(now: number) {
   return and(
     inArray(permissions.tokenStatus, ['active', 'used']),
     gt(permissions.tokenExpiresAt, now),

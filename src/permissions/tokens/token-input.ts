@@ -9,7 +9,7 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
 import { findPermission } from '../permission';
-import { TokenSigner } from './token-signer';
+import { type TokenClaims, TokenSigner } from './token-signer';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
@@ -56,10 +56,16 @@ export async function selectPermissionOfToken(
 
 async function readTokenId(config: Config, { token, token_id }: JsonObject) {
   if (typeof token === 'string') {
-    if (token.length > MAX_TOKEN_LENGTH) return null;
-    const signer = await TokenSigner.open(config);
-    return parseId('token', (await signer.readTokenId(token)) ?? '');
+    const claims = await readToken(config, token);
+    return claims && parseId('token', claims.jti);
   }
   if (typeof token_id !== 'string') return null;
   return parseId('token', token_id);
+}
+
+/** The claims of a token; null for a text that this service did not sign. */
+export async function readToken(config: Config, token: string): Promise<TokenClaims | null> {
+  if (token.length > MAX_TOKEN_LENGTH) return null;
+  const signer = await TokenSigner.open(config);
+  return signer.readClaims(token);
 }

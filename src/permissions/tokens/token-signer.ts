@@ -11,6 +11,9 @@ import type { GrantedToken, PermissionRow } from '../permission';
  */
 const CANONICAL = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
 
+/** The payload of a token. */
+export type TokenClaims = ReturnType<TokenSigner['payload']>;
+
 /** Signs tokens, and recognizes those that the deployment signed. */
 export class TokenSigner {
   private constructor(
@@ -72,10 +75,10 @@ export class TokenSigner {
   }
 
   /**
-   * Reads the id from a token that one of the keys signed, whatever its status; null for any other
+   * Reads the claims of a token that one of the keys signed, whatever its status; null for any other
    * text.
    */
-  async readTokenId(token: string): Promise<string | null> {
+  async readClaims(token: string): Promise<TokenClaims | null> {
     if (!CANONICAL.test(token)) return null;
     try {
       const { payload } = await compactVerify(
@@ -87,9 +90,7 @@ export class TokenSigner {
         },
         { algorithms: ['EdDSA'] },
       );
-      const { jti }: { jti?: unknown } = JSON.parse(new TextDecoder().decode(payload));
-      if (typeof jti !== 'string') return null;
-      return jti;
+      return JSON.parse(new TextDecoder().decode(payload));
     } catch {
       return null;
     }

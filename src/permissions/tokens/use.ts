@@ -1,95 +1,25 @@
-import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import * as z from 'zod';
-import { permissions } from '../../db/schema';
 import { type PROBLEMS, Problem, unavailable } from '../../errors';
 import { sharedAccess } from '../../http/access';
 import type { Context } from '../../http/context';
-import { EXAMPLE, exampleId } from '../../http/examples';
-import { seenText } from '../../http/fields';
 import { body, noQuery, readJson } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { countField, idField, objectField, timeField } from '../../http/response-fields';
-import type { Entry } from '../../ledger/entry';
 import { requireNotStopped } from '../../ledger/stop';
-import { type LazyOutput, lazy } from '../../lib/lazy';
-import { formatTime } from '../../lib/time';
-import { userOfToken } from '../draft-entry';
 import {
   findPermission,
   type GrantedToken,
-  isPermissionWithId,
   type PermissionRow,
   tokenAt,
   visiblePermission,
 } from '../permission';
-import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
-import { countUse, draftUse, usesLeftGuard } from './count-use';
-import { preloadPermissionOfToken, shortText, tokenText } from './token-input';
-
-export const TokenUse = lazy(() =>
-  z
-    .strictObject({
-      token: tokenText(),
-      // Only compared, so any other form is a mismatch. What looks like another value is an invalid
-      // field.
-      action: seenText(MAX_ACTION_LENGTH)
-        .optional()
-        .meta({ description: "If given, must be the token's." }),
-      resource: seenText(MAX_RESOURCE_LENGTH)
-        .optional()
-        .meta({ description: "If given, must be the token's." }),
-      input_digest: shortText().optional().meta({
-        description:
-          'The digest of what is about to run. Must be given if the token has one, and only then.',
-      }),
-    })
-    .meta({
-      id: 'TokenUse',
-      examples: [{ token: EXAMPLE.token, action: EXAMPLE.action, resource: EXAMPLE.resource }],
-    }),
-);
-
-type UseInput = LazyOutput<typeof TokenUse>;
+import { draftUse, usesLeftGuard } from './count-use';
+import { takeUse } from './take-use';
+import { preloadPermissionOfToken } from './token-input';
+import { useTokenAtOnce } from './use-at-once';
+import { TokenUse, UsedToken } from './use-fields';
 
 /** Why a token cannot be used. */
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
-
-export const UsedToken = lazy(() =>
-  z
-    .object({
-      active: z.literal(true),
-      token_id: idField('token'),
-      permission_id: idField('perm'),
-      agent_id: idField('agent'),
-      action: z.string(),
-      resource: z.string(),
-      scope: objectField.meta({ description: 'The limits to respect.' }),
-      uses: countField.meta({ description: 'The uses so far, including this one.' }),
-      remaining_uses: countField,
-      expires_at: timeField,
-    })
-    .meta({
-      id: 'UsedToken',
-      description: 'What a use of the token allows.',
-      examples: [
-        {
-          active: true,
-          token_id: exampleId('token'),
-          permission_id: exampleId('perm'),
-          agent_id: exampleId('agent'),
-          action: EXAMPLE.action,
-          resource: EXAMPLE.resource,
-          scope: EXAMPLE.narrowedScope,
-          uses: 1,
-          remaining_uses: 0,
-          expires_at: EXAMPLE.laterTime,
-        },
-      ],
-    }),
-);
-
-export type UsedToken = LazyOutput<typeof UsedToken>;
 
 /**
  * Takes one use of a token, and returns what the token allows.
@@ -98,7 +28,7 @@ export type UsedToken = LazyOutput<typeof UsedToken>;
  */
 export async function useToken(
   context: Context,
-  { permission, ...input }: { permission: PermissionRow | undefined } & Omit<UseInput, 'token'>,
+  { permission, ...input }: { permission: PermissionRow | undefined } & Omit<TokenUse, 'token'>,
 ): Promise<UsedToken> {
   const { principal, runtime, reader } = context;
   requireNotStopped(principal.account);
@@ -106,65 +36,23 @@ export async function useToken(
   // A connection takes the use of its permissions itself.
   if (!row || row.connectionId !== null) throw notActive('unknown');
   const now = runtime.now();
-  const token = requireUsable(row, input, now);
-  const entry = draftUse(context, row, token);
-  const used = (uses: number): UsedToken => ({
-    active: true,
-    token_id: token.id,
-    permission_id: row.id,
-    agent_id: row.agentId,
-    action: row.action,
-    resource: row.resource,
-    scope: token.scope,
-    uses,
-    remaining_uses: token.maxUses - uses,
-    expires_at: formatTime(token.expiresAt),
+  const { scope, expiresAt } = requireUsable(row, input, now);
+  const { id, agentId, action, resource } = row;
+  const used = await takeUse(context, {
+    grant: { id, agentId, action, resource, scope, expiresAt },
+    entry: draftUse(context, row, { scope }),
+    guard: usesLeftGuard(row, now, notActive('used')),
   });
-  const uses = await takeUse(context, { row, entry, expected: used(token.uses + 1) });
-  if (uses !== null) return used(uses);
+  if (used) return used;
   const [again] = await reader.load([findPermission(row.account, row.id)]);
   if (!again[0]) throw notActive('unknown');
   requireUsable(again[0], input, now);
   throw unavailable();
 }
 
-/**
- * Stores one use with its entry.
- * @param expected the answer if no other use happens at the same time
- * @returns the number of uses so far, or null if the token ended, or its agent became inactive, at
- *   the same time
- * @throws Problem `token_not_active` if somebody else took the last use at the same time
- */
-async function takeUse(
-  { ledger, runtime, principal }: Context,
-  { row, entry, expected }: { row: PermissionRow; entry: Entry; expected: UsedToken },
-): Promise<number | null> {
-  const now = runtime.now();
-  const ofToken = (number: SQL) =>
-    sql<number>`(select ${number} from ${permissions} where ${isPermissionWithId(row.account, row.id)})`;
-  const committed = await ledger.commit({
-    guards: [usesLeftGuard(row, now, notActive('used'))],
-    changes: (write) => [
-      countUse(write, row, { usedBy: userOfToken(principal), now }).returning({
-        uses: permissions.tokenUses,
-      }),
-    ],
-    entries: [entry],
-    answer: {
-      value: expected,
-      subject: row.agentId,
-      computed: {
-        uses: ofToken(sql`token_uses + 1`),
-        remaining_uses: ofToken(sql`token_max_uses - token_uses - 1`),
-      },
-    },
-  });
-  return committed && (committed[0][0]?.uses ?? null);
-}
-
 function requireUsable(
   row: PermissionRow,
-  input: Omit<UseInput, 'token'>,
+  input: Omit<TokenUse, 'token'>,
   now: number,
 ): GrantedToken {
   const token = tokenAt(row, now);
@@ -213,7 +101,10 @@ export const useTokenRoute = new Hono().post(
     success: ok(UsedToken),
     problems: ['token_not_active', 'conflict'],
   }),
-  sharedAccess('tokens:use', preloadPermissionOfToken(readJson), { heedsStop: true }),
+  sharedAccess('tokens:use', preloadPermissionOfToken(readJson), {
+    heedsStop: true,
+    shortcut: useTokenAtOnce,
+  }),
   noQuery(),
   body(TokenUse),
   async (c) => {
