@@ -55,6 +55,23 @@ describe('a request that is set aside', () => {
     world.advance(4 * 3_600_000);
     expect(await countAside()).toBe(1);
   });
+
+  it.each([
+    ['Asia/Tokyo', 3],
+    ['America/New_York', 17],
+    ['Nowhere', 24],
+    ['', 24],
+  ])('is so until the day ends in the zone of the browser: in %j', async (zone, hours) => {
+    const { world, second, ada } = await makeQueue();
+    expect((await ada.get(cardOf(second))).text).toMatch(/name="zone" value="" data-time-zone/);
+    await ada.submit(`${cardOf(second)}/skip`, { zone });
+    const isAside = async () => (await ada.get('/console')).text.includes('Set aside until');
+    world.advance(hours * 3_600_000 - 120_000);
+    await ada.signIn();
+    expect(await isAside()).toBe(true);
+    world.advance(120_000);
+    expect(await isAside()).toBe(false);
+  });
 });
 
 it('a decision on a phone says on the next page what was granted', async () => {

@@ -1,4 +1,5 @@
 import type { ReviewedPermission } from '../../permissions/permission';
+import { ZoneField } from '../audit/presets';
 import { CsrfField } from '../frame/page';
 import { Written } from '../parts/inline';
 import { cardAddress } from './queue';
@@ -58,6 +59,7 @@ export function DecisionBar({
       )}
       <form method="post" action={cardAddress(`${row.id}/skip`, agentId)}>
         <CsrfField />
+        <ZoneField timeZone={undefined} />
         <button type="submit" class="quiet">
           Skip
         </button>

@@ -13,6 +13,7 @@ import {
 } from '../../permissions/permission';
 import { endOfQuietHours } from '../../receivers/channels/settings/quiet-hours';
 import { selectSettings, storedSettings } from '../../receivers/channels/settings/settings';
+import { readForm } from '../frame/form';
 import { numbersOf } from '../frame/page';
 import { MAX_IN_LIST } from '../parts/request';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
@@ -87,17 +88,24 @@ export async function skip(c: SkipContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
   const now = context.runtime.now();
-  writeAside(c, c.var.signedIn.sender, row.id, await endOfDay(context, now));
+  const zone = (await readForm(c)).text('zone');
+  writeAside(c, c.var.signedIn.sender, row.id, await endOfDay(context, now, zone));
   return goToNext(c, presentPermission(row, now, context.principal), 'skipped');
 }
 
-/** When the day of the member ends, in the time zone of their quiet hours; without one, in a day. */
-async function endOfDay({ principal, reader }: UserContext, now: number): Promise<number> {
+/**
+ * When the day of the member ends, in the time zone of their quiet hours or else of the browser;
+ * without one, in a day.
+ */
+async function endOfDay(
+  { principal, reader }: UserContext,
+  now: number,
+  zone: string,
+): Promise<number> {
   const { account, member } = principal;
   if (!member) return now + DAY;
   const [[row]] = await reader.load([selectSettings(reader, account.number, member.id)]);
-  const quiet_hours = storedSettings(row)?.quiet_hours;
-  if (!quiet_hours) return now + DAY;
-  const day = { start: '00:01', end: '00:00', time_zone: quiet_hours.time_zone };
+  const time_zone = storedSettings(row)?.quiet_hours?.time_zone ?? zone;
+  const day = { start: '00:01', end: '00:00', time_zone };
   return endOfQuietHours({ quiet_hours: day }, now) ?? now + DAY;
 }
