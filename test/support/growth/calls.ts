@@ -30,7 +30,7 @@ const MOST_OF_REPLAY = 4_200;
 /** A list of what a connection made examines 500 permissions, and reads most of them twice. */
 const MOST_OF_CONNECTION = 1_500;
 /** A list of outcomes by decision sorts 250 requests, each of which it reads four times. */
-const MOST_OF_SORTING = 1_200;
+const MOST_OF_SORTING = 2_400;
 /** A search of the explorer examines 1,000 entries, and reads each three times; the timeline 4,500. */
 const MOST_OF_SEARCH = 7_500;
 /** The form of a policy reads the names of up to 1,000 people. */
