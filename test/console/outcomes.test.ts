@@ -58,6 +58,7 @@ it('the inbox has a tab of the acts whose outcome is unknown, reported so or not
   expect(readText(empty.text)).toContain('No outcome is unknown.');
   const told = await usePromised(agent, { preview: { title: 'Pay invoice 118' } });
   await report(agent, told.id, { status: 'unknown', summary: 'The bank did not answer' });
+  world.advance(1);
   const silent = await usePromised(second);
   const done = await usePromised(agent);
   await report(agent, done.id);
