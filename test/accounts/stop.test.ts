@@ -319,8 +319,10 @@ describe('a stop that commits while a request is on its way', () => {
     const scene = await makeScene(world);
     const other = new World();
     const token = scene.account.token;
-    const stopMeanwhile = () =>
+    const stopMeanwhile = () => {
+      world.restart();
       database.before(2, () => other.must(200, 'POST', '/v1/me/stop', { token, body: {} }));
+    };
     return { ...scene, stopMeanwhile };
   }
 

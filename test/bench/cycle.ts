@@ -15,6 +15,7 @@ const MAX_WRITTEN_BY_SERIES = 1;
 /** The end of a series: its row, which changes its place in the table, and the activity record. */
 const MAX_WRITTEN_BY_END = 5;
 const MAX_TRIPS = 2;
+const MAX_TRIPS_OF_USE = 1;
 const MAX_DOLLARS = 30;
 
 /** List prices of Workers and D1, in dollars a million. */
@@ -50,6 +51,8 @@ export async function measureCycle(report: Report, state: string): Promise<void>
     const read = sum(steps, 'read');
     report.atMost(MAX_WRITTEN, written, 'rows written in a cycle');
     report.note(`rows read in a cycle: ${read}`);
+    const trips = steps.find(({ name }) => name === 'use')?.answer.cost.trips ?? Infinity;
+    report.atMost(MAX_TRIPS_OF_USE, trips, 'trips of a use');
     const withKeys = await runCycle(user, agent, {
       headers: () => ({ 'Idempotency-Key': randomUUID() }),
     });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createApp } from '../../src/app';
 import { sealAccount } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
@@ -18,6 +19,12 @@ import type { Policy, PolicyRow } from '../../src/policies/policy';
 import type { StatementCost } from '../support/local/client.ts';
 
 const app = createApp(systemRuntime);
+
+/** The statements of a request. */
+const recorded = new AsyncLocalStorage<StatementCost[]>();
+
+/** One environment for all requests, as in production: the service remembers callers by it. */
+let metered: Env | undefined;
 
 /** The statements of queue jobs so far. */
 const jobs: StatementCost[] = [];
@@ -42,11 +49,12 @@ const totals = { trips: 0, written: 0 };
 export default {
   async fetch(request, env, execution) {
     const statements: StatementCost[] = [];
-    const metered = { ...env, DB: meter(env.DB, statements) };
+    metered ??= { ...env, DB: meter(env.DB, () => recorded.getStore() ?? []) };
+    const own = metered;
     const bench = ROUTES[new URL(request.url).pathname];
-    const answer = bench
-      ? await bench(metered, request, env)
-      : await app.fetch(request, metered, execution);
+    const answer = await recorded.run(statements, async () =>
+      bench ? bench(own, request, env) : app.fetch(request, own, execution),
+    );
     const response = new Response(answer.body, answer);
     response.headers.set('X-Statements', JSON.stringify(statements));
     if (bench && !response.headers.has('Server-Timing'))
@@ -54,7 +62,7 @@ export default {
     return response;
   },
   queue: (batch, env) =>
-    consumeFileQueue(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
+    consumeFileQueue(batch, { ...env, DB: meter(env.DB, () => jobs) }, systemRuntime),
   scheduled: ({ cron }, env) => runCron(cron, env, systemRuntime),
 } satisfies ExportedHandler<Env, JobMessage>;
 
@@ -191,8 +199,8 @@ async function expire(env: Env): Promise<Response> {
   return Response.json({ more }, { headers: { 'Server-Timing': cost.toString() } });
 }
 
-/** A database that records the cost of every statement of its batches. */
-function meter(database: D1Database, statements: StatementCost[]): D1Database {
+/** A database that records the cost of every statement of its batches in a list. */
+function meter(database: D1Database, list: () => StatementCost[]): D1Database {
   const texts = new WeakMap<D1PreparedStatement, string>();
   return {
     prepare: (sql: string) => ({
@@ -204,6 +212,7 @@ function meter(database: D1Database, statements: StatementCost[]): D1Database {
     }),
     batch: async <T>(batch: D1PreparedStatement[]) => {
       totals.trips += 1;
+      const statements = list();
       const results = await database.batch<T>(batch);
       for (const [at, { meta }] of results.entries()) {
         const sql = texts.get(batch[at] as D1PreparedStatement) ?? '';
