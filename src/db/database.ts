@@ -115,15 +115,38 @@ const builder: DrizzleD1Database = drizzle(inertClient);
  */
 export function prepareQuery<Q extends Query>(
   build: (select: Reader['select']) => Q,
-): (values: Record<string, unknown>) => Q {
-  const prepared = prepare(build(builder.select.bind(builder)));
+): (values: Values) => Q {
+  return fixText(build(builder.select.bind(builder)));
+}
+
+/**
+ * Prepares a write with placeholders, as {@link prepareQuery} prepares a query: when it is made for
+ * the first time.
+ * @param build makes the statement; all builders must be alike
+ * @returns makes the statement with the values of its placeholders, by name
+ */
+export function prepareWrite<B, S extends Statement>(
+  build: (builder: B) => S,
+): (builder: B, values: Values) => S {
+  let prepared: ((values: Values) => S) | undefined;
+  return (given, values) => {
+    prepared ??= fixText(build(given));
+    return prepared(values);
+  };
+}
+
+/** The values of placeholders by their names. */
+type Values = Record<string, unknown>;
+
+function fixText<S extends Statement>(statement: S): (values: Values) => S {
+  const prepared = prepare(statement);
   const { sql, params } = prepared.getQuery();
   return (values) => {
     const bound: Prepared = {
       getQuery: () => ({ sql, params: fillPlaceholders(params, values) }),
       mapResult: (result) => prepared.mapResult(result, true),
     };
-    return { _prepare: () => bound } as unknown as Q;
+    return { _prepare: () => bound } as unknown as S;
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Batch, Database, Statement } from '../db/database';
 import { GuardFailed } from '../db/database';
-import { type Guard, guardStatement } from '../ledger/guard';
+import { type BuiltGuard, guardStatement } from '../ledger/guard';
 import { holdGuard } from '../ledger/hold';
 
 /**
@@ -12,7 +12,7 @@ import { holdGuard } from '../ledger/hold';
 export async function runErasure(
   database: Database,
   statements: readonly Statement[],
-  guard: Guard = holdGuard('all'),
+  guard: BuiltGuard = holdGuard('all'),
 ): Promise<readonly D1Result[]> {
   const check = database.build.run(guardStatement(guard));
   try {

@@ -1,11 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { DrizzleD1Database } from 'drizzle-orm/d1';
+import { prepareWrite, type Statement } from '../db/database';
 import { storedEventCode } from '../db/stored-events';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
 import { type Credential, credentialGuard } from './authority';
 import type { Entry } from './entry';
-import type { Guard } from './guard';
-import { accountsOf } from './marks';
+import { type Guard, prepareGuard } from './guard';
+import { ACCOUNTS, accountsOf } from './marks';
 import { storedDetails, WITHOUT_POLICY } from './stored-details';
 
 /**
@@ -22,10 +24,10 @@ export const LOG_SPAN = 2 ** 32;
 export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 
 /**
- * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1;
- * `previous_rank` is that of the entry before about the same permission, null for the first.
+ * Entries as a JSON array of rows, for {@link DRAFTS}. `rank` numbers the entries of each account
+ * from 1; `previous_rank` is that of the entry before about the same permission, null for the first.
  */
-function draftRows(entries: readonly Entry[]): SQL {
+function draftRows(entries: readonly Entry[]): string {
   const ranks = new Map<number, number>();
   const previousRanks = new Map<string, number>();
   const rows = entries.map((entry) => {
@@ -48,14 +50,17 @@ function draftRows(entries: readonly Entry[]): SQL {
       toHex(entry.random),
     ];
   });
-  return sql`(
-    select value ->> 0 as account, value ->> 1 as rank, value ->> 2 as previous_rank, value ->> 3 as agent,
-      unhex(value ->> 4) as permission, value ->> 5 as event, value ->> 6 as action, value ->> 7 as at,
-      value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, value ->> 11 as policy_place,
-      unhex(value ->> 11) as random
-    from json_each(${JSON.stringify(rows)})
-  )`;
+  return JSON.stringify(rows);
 }
+
+/** The entries of {@link draftRows}, as a subquery with a placeholder. */
+const DRAFTS = sql`(
+  select value ->> 0 as account, value ->> 1 as rank, value ->> 2 as previous_rank, value ->> 3 as agent,
+    unhex(value ->> 4) as permission, value ->> 5 as event, value ->> 6 as action, value ->> 7 as at,
+    value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, value ->> 11 as policy_place,
+    unhex(value ->> 11) as random
+  from json_each(${sql.placeholder('drafts')})
+)`;
 
 /**
  * The entry of a permission that was not read has its own random bytes in the place of the policy,
@@ -107,14 +112,15 @@ export function roomGuards(entries: readonly Entry[]): Guard[] {
   const accounts = entries
     .filter(({ event }) => event === 'request' || event === 'use')
     .map(({ account }) => account);
-  return [...new Set(accounts)].map((account) => ({
-    name: 'log_has_room',
-    holds: sql`coalesce(${logLength(account)}, 0) < ${MAX_LOG_LENGTH}`,
-    otherwise: new LogFull(),
-  }));
+  return [...new Set(accounts)].map((account) => roomGuard({ account }, new LogFull()));
 }
 
-function logLength(account: number): SQL {
+const roomGuard = prepareGuard(
+  'log_has_room',
+  () => sql`coalesce(${logLength(sql`${sql.placeholder('account')}`)}, 0) < ${MAX_LOG_LENGTH}`,
+);
+
+function logLength(account: SQL): SQL {
   return sql`(
     select iif(span.length < ${MAX_LOG_LENGTH}, span.length, span.length - (
       select coalesce(sum(range.value ->> 1 - max(range.value ->> 0, span.first % ${LOG_SPAN_SQL}) + 1), 0)
@@ -122,7 +128,7 @@ function logLength(account: number): SQL {
       where erased_entries.account = ${account} and range.value ->> 1 >= span.first % ${LOG_SPAN_SQL}
     ))
     from (
-      select oldest.pos as first, ${newestPosition(sql`${account}`)} - oldest.pos + 1 as length
+      select oldest.pos as first, ${newestPosition(account)} - oldest.pos + 1 as length
       from audit_entries as oldest
       where oldest.pos > ${account} * ${LOG_SPAN_SQL} and oldest.pos < (${account} + 1) * ${LOG_SPAN_SQL}
       order by oldest.pos limit 1
@@ -146,10 +152,13 @@ export function transitionGuard(entries: readonly Entry[]): Guard {
     toHex(idBytes(entry.permission)),
     entriesAfter(entries, entry),
   ]);
-  return {
-    name: 'permission_was_as_read',
-    holds: sql`not exists (
-      select 1 from json_each(${JSON.stringify(rows)}) as draft where not exists (
+  return permissionGuard({ rows: JSON.stringify(rows) }, new TransitionLost());
+}
+
+const permissionGuard = prepareGuard(
+  'permission_was_as_read',
+  () => sql`not exists (
+      select 1 from json_each(${sql.placeholder('rows')}) as draft where not exists (
         select 1 from permissions
         join agents on agents.number = permissions.agent and agents.account = permissions.account
         join accounts on accounts.number = permissions.account
@@ -157,9 +166,7 @@ export function transitionGuard(entries: readonly Entry[]): Guard {
           and permissions.last_entry = ${appendedSequence(sql`permissions.account`, sql`draft.value ->> 2`)}
       )
     )`,
-    otherwise: new TransitionLost(),
-  };
-}
+);
 
 /** How many of the entries follow one of them in the log of its account. */
 export function entriesAfter(entries: readonly Entry[], entry: Entry): number {
@@ -182,8 +189,12 @@ export function appendedSequence(account: number | SQL, after: number | SQL = 0)
  * The statement itself computes the sequence, from the account's highest + 1 on, and the time,
  * which never decreases: so there are no gaps, and no lock is needed.
  */
-export function appendEntries(entries: readonly Entry[]): SQL {
-  return sql`
+export function appendEntries(build: DrizzleD1Database, entries: readonly Entry[]): Statement {
+  return appendStatement(build, { drafts: draftRows(entries), accounts: accountsOf(entries) });
+}
+
+const appendStatement = prepareWrite((build: DrizzleD1Database) =>
+  build.run(sql`
     insert into audit_entries
       (pos, agent, permission, previous, event, action, created_at, ip_address, user_agent, details, random)
     select
@@ -196,13 +207,13 @@ export function appendEntries(entries: readonly Entry[]): SQL {
         coalesce(',"policy_id":"' || permissions.policy_id || '"', ${WITHOUT_POLICY})
       ), draft.details),
       draft.random
-    from ${draftRows(entries)} as draft
+    from ${DRAFTS} as draft
     join (
       select accounts.number as account,
         max(coalesce(head.pos % ${LOG_SPAN_SQL}, 0), accounts.erased_sequence) as length,
         max(coalesce(head.created_at, 0), accounts.erased_at) as newest_at
       from accounts left join audit_entries as head on head.pos = ${newestPosition(sql`accounts.number`)}
-      where accounts.number in ${accountsOf(entries)}
+      where accounts.number in ${ACCOUNTS}
     ) as log on log.account = draft.account
-    left join permissions on permissions.account = draft.account and permissions.id = draft.permission`;
-}
+    left join permissions on permissions.account = draft.account and permissions.id = draft.permission`),
+);

@@ -1,7 +1,7 @@
 import { type Column, type SQL, sql } from 'drizzle-orm';
 import { moves } from '../db/schema';
 import { Problem } from '../errors';
-import type { Guard } from './guard';
+import type { BuiltGuard } from './guard';
 
 // At the end of an account's move to another shard the account is held for a moment: nothing of it
 // changes on this shard, so that the rest of it can be copied. It can still be read.
@@ -27,7 +27,7 @@ export function isNotHeld(account: number): SQL {
 }
 
 /** The guard of every write to accounts: none of them is held. */
-export function holdGuard(accounts: Accounts): Guard {
+export function holdGuard(accounts: Accounts): BuiltGuard {
   const held = sql`select 1 from ${moves} where ${moves.heldAt} is not null`;
   const isHeldNow =
     accounts === 'all'
@@ -45,7 +45,7 @@ export function holdGuard(accounts: Accounts): Guard {
  * the rows already.
  * @param accounts their numbers, as an SQL subquery
  */
-export function movingGuard(accounts: SQL): Guard {
+export function movingGuard(accounts: SQL): BuiltGuard {
   return {
     name: 'account_does_not_move',
     holds: sql`not exists (select 1 from ${moves} where ${moves.account} in ${accounts})`,

@@ -17,10 +17,10 @@ import { type Id, idBytes } from '../lib/typeid';
 import { appendEntries, roomGuards, TransitionLost, transitionGuard, writerGuard } from './append';
 import { type Authority, credentialGuard } from './authority';
 import type { Entry } from './entry';
-import { type Guard, guardStatement } from './guard';
+import { checkStatement, type Guard, isGuard } from './guard';
 import { type Accounts, holdGuard } from './hold';
 import { type ActivityRecord, insertRecords } from './insert-records';
-import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
+import { markEntryRetention, markFeeds, markRetention, markTrees } from './marks';
 import { stopGuards } from './stop';
 import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
@@ -217,11 +217,11 @@ export class Ledger {
           ...this.writerGuards(entries),
           ...stopGuards(entries),
           ...roomGuards(entries),
-          build.run(appendEntries(entries)),
+          appendEntries(build, entries),
           ...statements,
           transitionGuard(entries),
           markTrees(build, entries),
-          markRetention(build, accountsOf(entries), entries[0].at),
+          markEntryRetention(build, entries),
           markFeeds(build, entries),
         ],
         answer,
@@ -354,9 +354,7 @@ export class Ledger {
     const { build } = this.database;
     const storing = (answer && (await this.answers?.store(build, answer))) ?? [];
     const guards = steps.filter(isGuard);
-    const statements = steps.map((step) =>
-      isGuard(step) ? build.run(guardStatement(step)) : step,
-    );
+    const statements = steps.map((step) => (isGuard(step) ? checkStatement(build, step) : step));
     try {
       const results: readonly unknown[] = await this.database.run([
         ...storing,
@@ -373,8 +371,4 @@ export class Ledger {
       throw error;
     }
   }
-}
-
-function isGuard(step: Guard | Statement): step is Guard {
-  return 'holds' in step;
 }

@@ -1,7 +1,7 @@
 import { and, isNull, type SQL, sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import { codeOf, numberList } from '../db/columns';
-import type { Statement } from '../db/database';
+import { codeOf } from '../db/columns';
+import { prepareWrite, type Statement } from '../db/database';
 import { webhookFeeds } from '../db/schema';
 import { PLANS, RETENTION_DAYS } from '../lib/plans';
 import { DAY } from '../lib/time';
@@ -10,9 +10,22 @@ import type { Entry } from './entry';
 // A mark is a due time in the database, by which background tasks find an account with work to do:
 // entries to deliver, to seal, to count or to erase.
 
-/** The numbers of the accounts of some entries, as an SQL subquery with the column `value`. */
-export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): SQL {
-  return numberList(new Set(entries.map(({ account }) => account)));
+type Marked = Pick<Entry, 'account' | 'at'>;
+
+/** The accounts of some entries, as an SQL subquery with a placeholder and the column `value`. */
+export const ACCOUNTS = sql`(select value from json_each(${sql.placeholder('accounts')}))`;
+
+/** The placeholder for a time. */
+const AT = sql`${sql.placeholder('at')}`;
+
+/** The value of the placeholder of {@link ACCOUNTS}. */
+export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): string {
+  return JSON.stringify([...new Set(entries.map(({ account }) => account))]);
+}
+
+/** The values of {@link ACCOUNTS}, and of {@link AT} for the newest of the entries. */
+function markValues(entries: readonly Marked[]) {
+  return { accounts: accountsOf(entries), at: Math.max(...entries.map(({ at }) => at)) };
 }
 
 /**
@@ -21,33 +34,34 @@ export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): SQL {
  *
  * Writes nothing for an account without an active webhook, or for one that is already marked.
  */
-export function markFeeds(
-  build: DrizzleD1Database,
-  entries: readonly Pick<Entry, 'account' | 'at'>[],
-): Statement {
-  return build
-    .update(webhookFeeds)
-    .set({ dueAt: Math.max(...entries.map(({ at }) => at)) })
-    .where(and(sql`${webhookFeeds.account} in ${accountsOf(entries)}`, isNull(webhookFeeds.dueAt)));
+export function markFeeds(build: DrizzleD1Database, entries: readonly Marked[]): Statement {
+  return feedsStatement(build, markValues(entries));
 }
+
+const feedsStatement = prepareWrite((build: DrizzleD1Database) =>
+  build
+    .update(webhookFeeds)
+    .set({ dueAt: AT })
+    .where(and(sql`${webhookFeeds.account} in ${ACCOUNTS}`, isNull(webhookFeeds.dueAt))),
+);
 
 /**
  * Marks the trees of accounts as due: they have entries to seal, and to count for the statistics of
  * agents. Writes nothing for one that is due by then anyway.
  */
-export function markTrees(
-  build: DrizzleD1Database,
-  entries: readonly Pick<Entry, 'account' | 'at'>[],
-): Statement {
-  const dueAt = Math.max(...entries.map(({ at }) => at));
-  return build.run(sql`
+export function markTrees(build: DrizzleD1Database, entries: readonly Marked[]): Statement {
+  return treesStatement(build, markValues(entries));
+}
+
+const treesStatement = prepareWrite((build: DrizzleD1Database) =>
+  build.run(sql`
     insert into trees (account, due_at, count_due_at)
-    select value, ${dueAt}, ${dueAt} from ${accountsOf(entries)} where true
+    select value, ${AT}, ${AT} from ${ACCOUNTS} where true
     on conflict (account) do update set
       due_at = min(coalesce(trees.due_at, excluded.due_at), excluded.due_at),
       count_due_at = coalesce(trees.count_due_at, excluded.count_due_at)
-    where trees.due_at is null or trees.due_at > excluded.due_at or trees.count_due_at is null`);
-}
+    where trees.due_at is null or trees.due_at > excluded.due_at or trees.count_due_at is null`),
+);
 
 /**
  * The retention period of the account in the row `accounts`, in milliseconds, as SQL: see
@@ -69,8 +83,24 @@ export const retentionPeriod = sql`(coalesce(
  * @param accounts account numbers, as an SQL subquery
  * @param at when the new audit entry or activity record was made, in milliseconds since the epoch
  */
-export function markRetention(build: DrizzleD1Database, accounts: SQL, at: number): Statement {
+export function markRetention(
+  build: DrizzleD1Database,
+  accounts: SQL,
+  at: number | SQL,
+): Statement {
   return build.run(sql`
     update accounts set retention_due_at = ${at} + ${retentionPeriod} + 1
     where number in ${accounts} and retention_due_at is null`);
 }
+
+/** The same for the accounts of new entries, from the time of the first one on. */
+export function markEntryRetention(
+  build: DrizzleD1Database,
+  entries: readonly [Marked, ...Marked[]],
+): Statement {
+  return retentionStatement(build, { accounts: accountsOf(entries), at: entries[0].at });
+}
+
+const retentionStatement = prepareWrite((build: DrizzleD1Database) =>
+  markRetention(build, ACCOUNTS, AT),
+);

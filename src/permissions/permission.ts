@@ -336,6 +336,9 @@ export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>
 /** The placeholder `id` of a prepared query, for the id of a permission. */
 export const PERMISSION_ID = sql`${sql.param(sql.placeholder('id'), permissions.id)}`;
 
+/** The placeholder `account` of a prepared statement, for the number of an account. */
+export const ACCOUNT = sql<number>`${sql.placeholder('account')}`;
+
 /** The placeholder `now` of a prepared query. */
 export const NOW = sql`${sql.placeholder('now')}`;
 

@@ -94,6 +94,26 @@ it('an account has one limit for all its credentials, and nothing is written bey
   await world.must(200, 'GET', '/v1/me', { token: (await unlimited.account()).token });
 });
 
+it.each([
+  ['that succeeds', 5, [200, 200, 200, 429, 429]],
+  ['that is refused after it was tried in one round trip', 1, [200, 409, 409, 429, 429]],
+])('a use of a token %s counts once against the account', async (_, max_uses, expected) => {
+  const world = makeLimited({
+    ACCOUNT_LIMITER: env.LIMITER_OF_3,
+    CREDENTIAL_LIMITER: env.ACCOUNT_LIMITER,
+  });
+  const agent = await (await unlimited.account()).agent();
+  const { token } = await agent.approved({ max_uses });
+  const answers = [];
+  for (let i = 0; i < 5; i++) {
+    const call = { token: agent.key, body: { token: token.value } };
+    answers.push(await world.call('POST', '/v1/tokens/use', call));
+  }
+  expect(statuses(answers)).toEqual(expected);
+  // The caller is remembered, so the limit counts before the database is asked.
+  expect(answers[3]?.cost.trips).toBe(0);
+});
+
 it('people can stop an agent after it has used up the limit of the account', async () => {
   const world = makeLimited({
     ACCOUNT_LIMITER: env.LIMITER_OF_3,

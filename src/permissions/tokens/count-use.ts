@@ -1,5 +1,6 @@
-import { and, gt, inArray, sql } from 'drizzle-orm';
+import { and, gt, inArray, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
+import { prepareWrite } from '../../db/database';
 import { agents, OUTCOME_STATES, permissions, TOKEN_STATUSES } from '../../db/schema';
 import type { AgentContext, Context } from '../../http/context';
 import { appendedSequence } from '../../ledger/append';
@@ -9,7 +10,14 @@ import type { StateWriter } from '../../ledger/ledger';
 import { withPrefix } from '../../lib/typeid';
 import { type ClaimedSubject, draftPermissionEntry } from '../draft-entry';
 import { REPORT_PERIOD } from '../outcomes/outcome';
-import { type GrantedToken, isPermissionWithId, type PermissionRow } from '../permission';
+import {
+  ACCOUNT,
+  type GrantedToken,
+  isPermissionWithId,
+  NOW,
+  PERMISSION_ID,
+  type PermissionRow,
+} from '../permission';
 
 /** Makes the entry of one use of a token. */
 export function draftUse(
@@ -42,16 +50,20 @@ export function usesLeftGuard(
 }
 
 /**
- * Makes the statement that counts one use of a token, with which its outcome is awaited if one was
- * promised. It matches no permission whose token was revoked or has expired, or whose agent is
+ * Makes the statement that counts one use of a token and returns the numbers of uses. The outcome is
+ * then awaited if one was promised. It matches no permission whose token was revoked or has expired, or whose agent is
  * inactive.
  * @param usedBy who takes the use, and so reports the outcome
  */
 export function countUse(
   write: Pick<StateWriter, 'update'>,
-  row: Pick<PermissionRow, 'account' | 'id'>,
+  { account, id }: Pick<PermissionRow, 'account' | 'id'>,
   { usedBy, now }: { usedBy: string; now: number },
 ) {
+  return countStatement(write, { account, id, usedBy, now });
+}
+
+const countStatement = prepareWrite((write: Pick<StateWriter, 'update'>) => {
   const isPromised = sql`outcome_state = ${codeOf(OUTCOME_STATES, 'promised')}`;
   return write
     .update(permissions)
@@ -59,19 +71,20 @@ export function countUse(
       tokenUses: sql`token_uses + 1`,
       tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
         ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
-      lastEntry: appendedSequence(row.account),
-      updatedAt: now,
+      lastEntry: appendedSequence(ACCOUNT),
+      updatedAt: NOW,
       outcomeState: sql`iif(${isPromised}, ${codeOf(OUTCOME_STATES, 'awaited')}, outcome_state)`,
-      usedBy: sql`iif(${isPromised}, ${usedBy}, used_by)`,
-      outcomeDueAt: sql`iif(${isPromised}, ${now + REPORT_PERIOD}, outcome_due_at)`,
+      usedBy: sql`iif(${isPromised}, ${sql.placeholder('usedBy')}, used_by)`,
+      outcomeDueAt: sql`iif(${isPromised}, ${NOW} + ${REPORT_PERIOD}, outcome_due_at)`,
     })
-    .where(and(isPermissionWithId(row.account, row.id), isUsable(now)));
-}
+    .where(and(isPermissionWithId(ACCOUNT, PERMISSION_ID), isUsable(NOW)))
+    .returning({ uses: permissions.tokenUses, maxUses: permissions.tokenMaxUses });
+});
 
 /**
  * Finds the permission only while its token is neither revoked nor expired and its agent is active.
  */
-export function isUsable(now: number) {
+function isUsable(now: number | SQL) {
   return and(
     inArray(permissions.tokenStatus, ['active', 'used']),
     gt(permissions.tokenExpiresAt, now),

@@ -23,12 +23,7 @@ export async function takeUse(
   const use = { usedBy: userOfToken(principal), now: runtime.now() };
   const committed = await ledger.commit({
     guards: [guard],
-    changes: (write) => [
-      countUse(write, { account, id: grant.id }, use).returning({
-        uses: permissions.tokenUses,
-        maxUses: permissions.tokenMaxUses,
-      }),
-    ],
+    changes: (write) => [countUse(write, { account, id: grant.id }, use)],
     entries: [entry],
     answer: {
       value: presentUse(grant, { uses: 0, maxUses: 0 }),

@@ -4,13 +4,13 @@ import type { Context, Principal, RequestContext } from '../../http/context';
 import { readJson, readObject } from '../../http/input';
 import { LogFull } from '../../ledger/append';
 import { CredentialEnded } from '../../ledger/authority';
-import { type Guard, hasRow } from '../../ledger/guard';
+import { type Guard, hasRow, prepareGuard } from '../../ledger/guard';
 import { AccountHeld } from '../../ledger/hold';
 import { AccountStopped } from '../../ledger/stop';
 import { AnsweredBefore } from '../../ledger/stored-answer';
 import { SECOND } from '../../lib/time';
-import { isPermissionWithId } from '../permission';
-import { draftUse, isUsable } from './count-use';
+import { ACCOUNT, isPermissionWithId, PERMISSION_ID } from '../permission';
+import { draftUse } from './count-use';
 import { takeUse } from './take-use';
 import { readToken } from './token-input';
 import { type Grant, TokenUse, type UsedToken } from './use-fields';
@@ -18,7 +18,8 @@ import { type Grant, TokenUse, type UsedToken } from './use-fields';
 // A use in one round trip. The token is signed and says what its permission says, and the isolate
 // remembers who calls, so nothing has to be read before the use is written. Both may be out of date.
 // So guards in the transaction check both:
-// - `permission_is_as_claimed`: the row says what the token says, and the caller may use it now;
+// - `permission_is_as_claimed`: the row says what the token says, the caller may use it, and a use is
+//   left. That the token is neither revoked nor expired, the statement that counts the use finds;
 // - those of every entry: the credential and the account, a stop, a hold, the room in the log.
 // What neither says, the statements take from the row: the agent's number, the policy, the numbers of
 // uses, and whether an outcome was promised. If a guard fails, nothing was written, and the request
@@ -56,7 +57,7 @@ export async function useTokenAtOnce(
     return await takeUse(context, {
       grant: claims,
       entry: draftUse(context, { ...subject, policyId: null }, { scope }),
-      guard: claimsGuard(principal, claims, runtime.now()),
+      guard: claimsGuard(principal, claims),
     });
   } catch (error) {
     if (REFUSALS.some((refusal) => error instanceof refusal)) return null;
@@ -82,29 +83,31 @@ async function readClaims(c: RequestContext): Promise<Claims | null> {
 }
 
 /** The guard of a use whose permission was not read. */
-function claimsGuard(principal: Principal, claims: Claims, now: number): Guard {
-  const isAgent = and(eq(agents.number, permissions.agent), eq(agents.id, claims.agentId));
-  const isAsClaimed = and(
-    eq(permissions.action, claims.action),
-    eq(permissions.resource, claims.resource),
-    sql`${permissions.grantedScope} = ${JSON.stringify(claims.scope)}`,
-    sql`${permissions.inputDigest} is ${claims.inputDigest}`,
-    eq(permissions.tokenExpiresAt, claims.expiresAt),
-    hasRow(agents, isAgent),
-  );
-  return {
-    name: 'permission_is_as_claimed',
-    holds: hasRow(
-      permissions,
-      and(
-        isPermissionWithId(principal.account.number, claims.id),
-        isAsClaimed,
-        isNull(permissions.connectionId),
-        isUsable(now),
-        lt(permissions.tokenUses, permissions.tokenMaxUses),
-        principal.kind === 'agent' ? eq(permissions.agent, principal.agent.number) : undefined,
-      ),
-    ),
-    otherwise: new ClaimsOutdated(),
-  };
+function claimsGuard(principal: Principal, claims: Claims): Guard {
+  const { id, agentId, action, resource, inputDigest, expiresAt } = claims;
+  const scope = JSON.stringify(claims.scope);
+  const account = principal.account.number;
+  const caller = principal.kind === 'agent' ? principal.agent.number : null;
+  const claimed = { id, agentId, action, resource, scope, inputDigest, expiresAt };
+  return asClaimed({ account, caller, ...claimed }, new ClaimsOutdated());
 }
+
+const asClaimed = prepareGuard('permission_is_as_claimed', () => {
+  const agentId = sql.param(sql.placeholder('agentId'), agents.id);
+  const isAsClaimed = and(
+    eq(permissions.action, sql.placeholder('action')),
+    eq(permissions.resource, sql.placeholder('resource')),
+    sql`${permissions.grantedScope} = ${sql.placeholder('scope')}`,
+    sql`${permissions.inputDigest} is ${sql.placeholder('inputDigest')}`,
+    eq(permissions.tokenExpiresAt, sql.placeholder('expiresAt')),
+    hasRow(agents, and(eq(agents.number, permissions.agent), sql`${agents.id} = ${agentId}`)),
+  );
+  const mayUse = and(
+    isNull(permissions.connectionId),
+    lt(permissions.tokenUses, permissions.tokenMaxUses),
+    // Null for a user, who may use the tokens of all agents.
+    sql`${permissions.agent} = coalesce(${sql.placeholder('caller')}, ${permissions.agent})`,
+  );
+  const isPermission = isPermissionWithId(ACCOUNT, PERMISSION_ID);
+  return hasRow(permissions, and(isPermission, isAsClaimed, mayUse));
+});

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { rememberCaller } from '../../../src/identity/remembered-callers';
+import { idBytes } from '../../../src/lib/typeid';
 import { giveToConnection, makeConnection } from '../../support/connections';
 import { FaultyDatabase } from '../../support/faults';
 import { checkIntegrity } from '../../support/integrity';
@@ -402,13 +403,16 @@ it('is refused once the token of the user has expired', async () => {
   expect(outcome(await use(body.token))).toEqual([401, 'unauthorized']);
 });
 
-it('is refused once the credential belongs to another account', async () => {
-  await remember(userToken.token);
-  await remember(scene.agent.key);
-  await env.DB.exec(
-    "update user_tokens set account = (select min(number) from accounts where id <> x'00')",
-  );
-  expect(outcome(await use(userToken.token))).toEqual([409, 'unknown']);
+it.each([
+  [ofAccount, 'update user_tokens set account = '],
+  [agentKey, 'update agents set account = '],
+])('is refused once %s belongs to another account', async (kind, change) => {
+  const credential = CREDENTIALS[kind]?.() ?? '';
+  await remember(credential);
+  await env.DB.prepare(`${change} (select number from accounts where id = ?)`)
+    .bind(idBytes(first.account.id))
+    .run();
+  expect(outcome(await use(credential))).toEqual([409, 'unknown']);
 });
 
 it.each([
@@ -426,6 +430,30 @@ it.each([
     expect(answer.body).toMatchObject(allowed);
   },
 );
+
+it.each([
+  { action: 'email.read' },
+  { resource: 'mailbox:other' },
+  { input_digest: `sha-256:${'A'.repeat(43)}` },
+])('is refused for %j, which the token does not allow', async (fields) => {
+  await remember(scene.agent.key);
+  const state = await dumpTables(env.DB);
+  expect(outcome(await use(scene.agent.key, fields))).toEqual([409, 'mismatch']);
+  expect(await dumpTables(env.DB)).toEqual(state);
+});
+
+it('names the agent of the permission, if its id is not that of the token', async () => {
+  await remember(userToken.token);
+  await env.DB.prepare('update agents set id = ? where id = ?')
+    .bind(idBytes('agent_01h455vb4pex5vsknk084sn02q'), idBytes(scene.agent.id))
+    .run();
+  const answer = await use(userToken.token);
+  expect([...cost(answer), answer.body.agent_id]).toEqual([
+    200,
+    3,
+    'agent_01h455vb4pex5vsknk084sn02q',
+  ]);
+});
 
 it('is refused if the digest of the permission is not that of the token', async () => {
   await remember(scene.agent.key);
@@ -447,24 +475,26 @@ it('counts on the new shard once the account has moved, and again on the old one
   expect(await takenUses()).toBe(4);
 });
 
-it('is refused, without a look at the memory, for a request that is invalid', async () => {
-  await remember(userToken.token);
-  await byOwner(204, 'DELETE', `/v1/me/tokens/${userToken.id}`);
+it('is refused as any other if the request is invalid', async () => {
   const token = scene.permission.token.value;
-  const calls: Json[] = [
-    { body: { token, unknown: 1 } },
-    { body: { token, action: 1 } },
-    { body: { token: `${token}x` } },
-    { body: { token }, headers: { 'Idempotency-Key': 'ü' } },
-    { raw: '{' },
+  const calls: [string, Json][] = [
+    ['', { body: { token, unknown: 1 } }],
+    ['', { body: { token, action: 1 } }],
+    ['', { body: { token }, headers: { 'Idempotency-Key': 'a b' } }],
+    ['', { raw: '{', headers: { 'Content-Type': 'application/json' } }],
+    ['?x=1', { body: { token } }],
   ];
-  for (const call of calls) {
-    const answer = await world.call('POST', '/v1/tokens/use', { token: userToken.token, ...call });
-    expect(outcome(answer)).toEqual([401, 'unauthorized']);
-  }
-  const { status } = await world.call('POST', '/v1/tokens/use?x=1', {
-    token: userToken.token,
-    body: { token },
-  });
-  expect(status).toBe(401);
+  const callAll = async () => {
+    const outcomes = [];
+    for (const [query, call] of calls) {
+      const path = `/v1/tokens/use${query}`;
+      outcomes.push(outcome(await world.call('POST', path, { token: userToken.token, ...call })));
+    }
+    return outcomes;
+  };
+  await remember(userToken.token);
+  expect(await callAll()).toEqual(calls.map(() => [400, 'invalid_request']));
+  expect(await takenUses()).toBe(0);
+  await byOwner(204, 'DELETE', `/v1/me/tokens/${userToken.id}`);
+  expect(await callAll()).toEqual(calls.map(() => [401, 'unauthorized']));
 });
