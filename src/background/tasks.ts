@@ -6,8 +6,7 @@ import { erasureTasks } from '../erasure/tasks';
 import { fileTasks } from '../files/tasks';
 import { lazy } from '../lib/lazy';
 import { permissionTasks } from '../permissions/tasks';
-import { channelTasks } from '../receivers/channels/tasks';
-import { webhookTasks } from '../receivers/webhooks/tasks';
+import { receiverTasks } from '../receivers/tasks';
 import type { Task } from '../task';
 
 /**
@@ -18,8 +17,7 @@ export const TASKS: readonly Task[] = [
   ...permissionTasks,
   ...treeTasks,
   ...statisticsTasks,
-  ...channelTasks,
-  ...webhookTasks,
+  ...receiverTasks,
   ...erasureTasks((env) => {
     // The keys are derived when the first record is signed.
     const signer = lazy(() => openSigner(env));

@@ -1,7 +1,7 @@
 import type { Config, Runtime } from '../env';
+import { findNameFault } from '../lib/name-lookup';
 import { isLoopback } from '../lib/target';
 import { MINUTE } from '../lib/time';
-import { findNameFault } from '../receivers/webhooks/dispatch/name-lookup';
 import { findBaseUrlFault } from './base-url';
 
 /** How long a host that was found to be public is not looked up again, in milliseconds. */

@@ -194,7 +194,7 @@ export class Ledger {
   /**
    * Commits a state change with its audit entries, and marks the accounts for background work.
    *
-   * `webhooks/dispatch/deliver.ts` describes the steps from here to a delivered webhook.
+   * `receivers/handle-message.ts` describes the steps from here to a sent message.
    * @returns the results of the changes and of the reads; null if nothing was written, because a
    *   change did not match its permission, or the agent was deleted
    * @throws AccountHeld, AnsweredBefore, CredentialEnded, AccountStopped, LogFull, the error of a

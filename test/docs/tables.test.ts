@@ -37,9 +37,9 @@ import {
 import { MAX_POLICIES } from '../../src/policies/policy';
 import { MAX_CHANNELS } from '../../src/receivers/channels/channel';
 import { MAX_DEVICES } from '../../src/receivers/channels/push/device';
-import { REQUEST_TIMEOUT } from '../../src/receivers/webhooks/dispatch/limits';
-import { RETRY_DELAYS } from '../../src/receivers/webhooks/dispatch/retry-schedule';
-import { MAX_ANSWER_BYTES } from '../../src/receivers/webhooks/dispatch/send';
+import { REQUEST_TIMEOUT } from '../../src/receivers/dispatch/limits';
+import { RETRY_DELAYS } from '../../src/receivers/dispatch/retry-schedule';
+import { MAX_ANSWER_BYTES } from '../../src/receivers/dispatch/send';
 import { MAX_WEBHOOKS } from '../../src/receivers/webhooks/webhook';
 import { MAX_PERIOD_DAYS } from '../../src/reports/create';
 import { type Json, World } from '../support/world';

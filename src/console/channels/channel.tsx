@@ -11,7 +11,7 @@ import { listChannelDeliveries } from '../../receivers/channels/deliveries/list'
 import { testChannel } from '../../receivers/channels/send-test';
 import { slackChannelsOf } from '../../receivers/channels/slack/config';
 import { updateChannel } from '../../receivers/channels/update';
-import { DeliveryStatus } from '../../receivers/webhooks/deliveries/delivery';
+import { DeliveryStatus } from '../../receivers/deliveries/delivery';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';

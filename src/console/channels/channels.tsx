@@ -3,7 +3,7 @@ import { listChannels } from '../../receivers/channels/list';
 import {
   countRecentDeliveries,
   type RecentDeliveries,
-} from '../../receivers/webhooks/deliveries/count-recent';
+} from '../../receivers/deliveries/count-recent';
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { WrittenLink } from '../parts/inline';

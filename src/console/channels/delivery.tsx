@@ -13,7 +13,7 @@ import {
 import { preloadChannelDelivery } from '../../receivers/channels/deliveries/delivery';
 import { getChannelDelivery } from '../../receivers/channels/deliveries/get';
 import { repeatMessage } from '../../receivers/channels/deliveries/redeliver';
-import { requireRow } from '../../receivers/webhooks/webhook';
+import { requireRow } from '../../receivers/receiver';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { Written } from '../parts/inline';

@@ -5,7 +5,7 @@ import { OPERATOR } from '../../http/activity';
 import type { Scope, UserContext } from '../../http/context';
 import { withPrefix } from '../../lib/typeid';
 import { listPolicies } from '../../policies/list';
-import { listReceivers } from '../../receivers/webhooks/receivers';
+import { listReceivers } from '../../receivers/receiver';
 
 /** More than most accounts have: what is beyond is shown by its id. */
 const MAX_NAMED = 500;

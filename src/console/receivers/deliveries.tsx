@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Page } from '../../http/page';
-import { type Delivery, DeliveryStatus } from '../../receivers/webhooks/deliveries/delivery';
+import { DeliveryStatus } from '../../receivers/deliveries/delivery';
+import type { Delivery } from '../../receivers/webhooks/deliveries/delivery';
 import { Empty, NextPage, Tabs, withParameters } from '../parts/blocks';
 import { Badge, Time } from '../parts/inline';
 import { StackingTable } from '../parts/stacking-table';

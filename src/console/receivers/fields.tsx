@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import type { Reader, RequestContext } from '../../http/context';
-import { selectAgents } from '../../receivers/webhooks/webhook';
+import { selectAgents } from '../../receivers/named-agents';
 import { readForm } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';

@@ -1,4 +1,4 @@
-import type { RecentDeliveries } from '../../receivers/webhooks/deliveries/count-recent';
+import type { RecentDeliveries } from '../../receivers/deliveries/count-recent';
 import { pluralOf } from '../parts/words';
 
 const NONE: RecentDeliveries = { succeeded: 0, failed: 0, retried: 0 };

@@ -15,7 +15,7 @@ import { LinkQuery, readLinkAddress } from '../../receivers/channels/slack/link-
 import { linkSlackUser, selectLinkedChannel } from '../../receivers/channels/slack/links';
 import type { SlackUser } from '../../receivers/channels/slack/payload';
 import { openSecrets } from '../../receivers/channels/slack/secrets';
-import type { WebhookRow } from '../../receivers/webhooks/webhook';
+import type { WebhookRow } from '../../receivers/receiver';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Facts } from '../parts/blocks';

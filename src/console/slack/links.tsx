@@ -5,7 +5,7 @@ import { noQuery } from '../../http/input';
 import { parseId } from '../../lib/typeid';
 import { MAX_CHANNELS } from '../../receivers/channels/channel';
 import { type SlackLink, unlinkSlackUser } from '../../receivers/channels/slack/links';
-import { listReceivers } from '../../receivers/webhooks/receivers';
+import { listReceivers } from '../../receivers/receiver';
 import { readForm } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';

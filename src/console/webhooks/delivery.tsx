@@ -1,7 +1,7 @@
+import { requireRow } from '../../receivers/receiver';
 import type { preloadDelivery } from '../../receivers/webhooks/deliveries/delivery';
 import { getDelivery } from '../../receivers/webhooks/deliveries/get';
 import { redeliver } from '../../receivers/webhooks/deliveries/redeliver';
-import { requireRow } from '../../receivers/webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';
 import { Code } from '../parts/inline';
 import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';

@@ -1,13 +1,9 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader, RequestContext } from '../../http/context';
+import { requireRow } from '../../receivers/receiver';
 import { createWebhook, WebhookCreation } from '../../receivers/webhooks/create';
 import { updateWebhook, WebhookUpdate } from '../../receivers/webhooks/update';
-import {
-  preloadWebhook,
-  presentWebhook,
-  requireRow,
-  type Webhook,
-} from '../../receivers/webhooks/webhook';
+import { preloadWebhook, presentWebhook, type Webhook } from '../../receivers/webhooks/webhook';
 import {
   changedFields,
   nullIfEmpty,

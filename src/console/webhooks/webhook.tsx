@@ -1,6 +1,7 @@
 import { pathId } from '../../http/path-id';
+import { DeliveryStatus } from '../../receivers/deliveries/delivery';
+import { requireRow } from '../../receivers/receiver';
 import { deleteWebhook } from '../../receivers/webhooks/delete';
-import { DeliveryStatus } from '../../receivers/webhooks/deliveries/delivery';
 import { listDeliveries } from '../../receivers/webhooks/deliveries/list';
 import { rotateSecret } from '../../receivers/webhooks/rotate-secret';
 import { testWebhook } from '../../receivers/webhooks/send-test';
@@ -8,7 +9,6 @@ import { updateWebhook } from '../../receivers/webhooks/update';
 import {
   type preloadWebhook,
   presentWebhook,
-  requireRow,
   type Webhook,
 } from '../../receivers/webhooks/webhook';
 import { type Refusal, refusalOf } from '../frame/form';

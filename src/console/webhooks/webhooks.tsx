@@ -1,7 +1,7 @@
 import {
   countRecentDeliveries,
   type RecentDeliveries,
-} from '../../receivers/webhooks/deliveries/count-recent';
+} from '../../receivers/deliveries/count-recent';
 import { listWebhooks } from '../../receivers/webhooks/list';
 import { MAX_WEBHOOKS, type Webhook } from '../../receivers/webhooks/webhook';
 import { sendPage } from '../frame/page';

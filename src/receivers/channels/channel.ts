@@ -12,7 +12,6 @@ import {
   webhooks,
 } from '../../db/schema';
 import type { Config } from '../../env';
-import { notFound } from '../../errors';
 import type { RequestContext, UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, listOf, text } from '../../http/fields';
@@ -22,8 +21,9 @@ import { isJsonObject } from '../../lib/json';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
-import { requireAgents, selectAgents, type WebhookRow } from '../webhooks/webhook';
-import { ChannelFilter, MAX_FILTER_AGENTS, presentFilter } from './filter';
+import { MAX_AGENTS, requireAgents, selectAgents } from '../named-agents';
+import { requireRow, type WebhookRow } from '../receiver';
+import { ChannelFilter, presentFilter } from './filter';
 import { MAX_SLACK_CHANNELS } from './slack/config';
 import { inboundUrlOf, openSecrets } from './slack/secrets';
 
@@ -33,7 +33,7 @@ export const MAX_CHANNELS = 50;
 /**
  * Maximum number of agents that a body can name: in its filter, and in those of its Slack channels.
  */
-const MAX_NAMED_AGENTS = (1 + MAX_SLACK_CHANNELS) * MAX_FILTER_AGENTS;
+const MAX_NAMED_AGENTS = (1 + MAX_SLACK_CHANNELS) * MAX_AGENTS;
 
 /** The events that a channel can send to people. */
 export const CHANNEL_EVENTS = [
@@ -213,9 +213,7 @@ export async function preloadChannel(c: RequestContext, reader: Reader, account:
  * @throws Problem `not_found`
  */
 export function requireChannel(loaded: WebhookRow[] | undefined): WebhookRow {
-  const [row] = loaded ?? [];
-  if (!row) throw notFound('channel');
-  return row;
+  return requireRow(loaded, 'channel');
 }
 
 /**

@@ -6,7 +6,7 @@ import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, withPrefix } from '../../lib/typeid';
-import { insertReceiver, newReceiverColumns } from '../webhooks/receivers';
+import { insertReceiver, newReceiverColumns } from '../receiver';
 import {
   CHANNEL_EVENTS,
   Channel,

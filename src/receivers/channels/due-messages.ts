@@ -1,4 +1,4 @@
-import type { DueDelivery } from '../webhooks/dispatch/claim';
+import type { DueDelivery } from '../deliveries/due';
 import { isAsking } from './channel';
 
 /**

@@ -1,17 +1,14 @@
 import * as z from 'zod';
-import { idText, listOf } from '../../http/fields';
 import { lazy } from '../../lib/lazy';
 import { policyFields } from '../../policies/policy';
-
-/** Maximum number of agents in a filter. */
-export const MAX_FILTER_AGENTS = 100;
+import { agentIds } from '../named-agents';
 
 /** Limits a channel, or one of its Slack channels, to the events of some permissions. */
 export const ChannelFilter = lazy(() =>
   z
     .strictObject({
       actions: policyFields().actions.nullish(),
-      agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_FILTER_AGENTS).nullish(),
+      agent_ids: agentIds().nullish(),
     })
     .meta({
       id: 'ChannelFilter',

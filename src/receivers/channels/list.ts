@@ -7,8 +7,7 @@ import { answer, ok, operation } from '../../http/operation';
 import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import type { LazyOutput } from '../../lib/lazy';
-import { listReceivers, ReceiverListQuery, receiverList } from '../webhooks/receivers';
-import type { WebhookRow } from '../webhooks/webhook';
+import { listReceivers, ReceiverListQuery, receiverList, type WebhookRow } from '../receiver';
 import { Channel, describeChannel } from './channel';
 
 /**

@@ -1,6 +1,6 @@
 import type { AccountEventType, PermissionEventType } from '../../db/schema';
 import type { Permission } from '../../permissions/permission';
-import type { DueDelivery } from '../webhooks/dispatch/claim';
+import type { DueDelivery } from '../deliveries/due';
 
 /** The contents of a message to people about a permission. */
 export interface PermissionMessage {

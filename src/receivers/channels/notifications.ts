@@ -16,7 +16,7 @@ import type { CallerSql } from '../../identity/credentials';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
 import { preloadPermission } from '../../permissions/permission';
-import { deliveryColumns } from '../webhooks/deliveries/delivery';
+import { deliveryColumns } from '../deliveries/delivery';
 import {
   ChannelDelivery,
   exampleChannelDelivery,

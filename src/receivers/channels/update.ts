@@ -16,8 +16,8 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { closeFeed, openFeed } from '../../outbox/feed';
-import { activationColumns } from '../webhooks/activation';
-import type { WebhookRow } from '../webhooks/webhook';
+import { activationColumns } from '../activation';
+import type { WebhookRow } from '../receiver';
 import {
   Channel,
   channelFields,

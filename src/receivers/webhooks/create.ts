@@ -5,7 +5,8 @@ import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import { type LazyOutput, lazy } from '../../lib/lazy';
-import { insertReceiver, newReceiverColumns } from './receivers';
+import { requireAgents } from '../named-agents';
+import { insertReceiver, newReceiverColumns } from '../receiver';
 import { makeSecret } from './secret';
 import {
   DEFAULT_EVENTS,
@@ -13,7 +14,6 @@ import {
   MAX_WEBHOOKS,
   preloadAgents,
   presentWebhook,
-  requireAgents,
   requireTarget,
   WebhookWithSecret,
   webhookFields,

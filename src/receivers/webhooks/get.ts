@@ -2,7 +2,8 @@ import { Hono } from 'hono';
 import { userAccess } from '../../http/access';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { preloadWebhook, presentWebhook, requireRow, Webhook } from './webhook';
+import { requireRow } from '../receiver';
+import { preloadWebhook, presentWebhook, Webhook } from './webhook';
 
 export const getWebhookRoute = new Hono().get(
   '/v1/webhooks/:id',

@@ -7,8 +7,8 @@ import { answer, ok, operation } from '../../http/operation';
 import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import type { LazyOutput } from '../../lib/lazy';
-import { listReceivers, ReceiverListQuery, receiverList } from './receivers';
-import { presentWebhook, Webhook, type WebhookRow } from './webhook';
+import { listReceivers, ReceiverListQuery, receiverList, type WebhookRow } from '../receiver';
+import { presentWebhook, Webhook } from './webhook';
 
 /**
  * Lists the account's webhooks, newest first.

@@ -6,15 +6,9 @@ import type { UserContext } from '../../http/context';
 import { body, NoFields, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { DAY } from '../../lib/time';
+import { requireRow, type WebhookRow } from '../receiver';
 import { makeSecret } from './secret';
-import {
-  isWebhook,
-  preloadWebhook,
-  presentWebhook,
-  requireRow,
-  type WebhookRow,
-  WebhookWithSecret,
-} from './webhook';
+import { isWebhook, preloadWebhook, presentWebhook, WebhookWithSecret } from './webhook';
 
 /** How long the old secret signs messages beside the new one, in milliseconds. */
 const OLD_SECRET_LIFETIME = DAY;

@@ -2,7 +2,7 @@ import type { Runtime } from '../../env';
 import type { Keyring } from '../../lib/secrets';
 import { SECOND } from '../../lib/time';
 import { type Id, idBytes } from '../../lib/typeid';
-import type { WebhookRow } from './webhook';
+import type { WebhookRow } from '../receiver';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;

@@ -3,10 +3,11 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { body, NoFields, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
-import { createDelivery } from './deliveries/create';
+import { createDelivery } from '../deliveries/create';
+import { writePayload } from '../deliveries/payload';
+import { requireRow, type WebhookRow } from '../receiver';
 import { Delivery, presentDelivery } from './deliveries/delivery';
-import { writePayload } from './payload';
-import { preloadWebhook, requireRow, type WebhookRow } from './webhook';
+import { preloadWebhook } from './webhook';
 
 /**
  * Sends the event `webhook.test` to a webhook, whatever its filters.

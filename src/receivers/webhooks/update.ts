@@ -13,12 +13,12 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { closeFeed, openFeed } from '../../outbox/feed';
-import { activationColumns } from './activation';
+import { activationColumns } from '../activation';
+import { requireAgents } from '../named-agents';
 import {
   isWebhook,
   preloadAgents,
   presentWebhook,
-  requireAgents,
   requireTarget,
   Webhook,
   webhookFields,

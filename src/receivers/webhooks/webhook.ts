@@ -1,19 +1,21 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { idList } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { ACCOUNT_EVENTS, agents, PERMISSION_EVENTS, webhooks } from '../../db/schema';
+import { ACCOUNT_EVENTS, PERMISSION_EVENTS, webhooks } from '../../db/schema';
 import type { Config } from '../../env';
-import { invalidRequest, notFound } from '../../errors';
+import { invalidRequest } from '../../errors';
 import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { choice, idText, listOf, plainText, text } from '../../http/fields';
+import { choice, listOf, plainText, text } from '../../http/fields';
 import { readJson, readObject } from '../../http/input';
 import { creatorField, idField, timeField } from '../../http/response-fields';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { findTargetFault } from '../../lib/target';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern, parseId } from '../../lib/typeid';
+import { agentIds, selectAgents } from '../named-agents';
+import type { WebhookRow } from '../receiver';
+import { MAX_URL_LENGTH } from '../url-fault';
 
 /** The events that a webhook gets unless others are named. */
 export const DEFAULT_EVENTS = [
@@ -33,11 +35,6 @@ export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS, ...ACCOU
 
 /** Maximum number of webhooks of an account. */
 export const MAX_WEBHOOKS = 50;
-
-export const MAX_URL_LENGTH = 2_048;
-const MAX_AGENTS = 100;
-
-export type WebhookRow = typeof webhooks.$inferSelect;
 
 export const WebhookEvent = lazy(() =>
   choice(WEBHOOK_EVENTS).meta({
@@ -62,7 +59,7 @@ export const webhookFields = lazy(() => ({
     (events) => new Set(events).size === events.length,
     'must name each event once',
   ),
-  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS).nullable().meta({
+  agent_ids: agentIds().nullable().meta({
     description:
       'The agents whose audit entries and permissions are sent; null for all. Other events have no agent.',
   }),
@@ -176,60 +173,12 @@ export async function preloadWebhook(c: RequestContext, reader: Reader, account:
 }
 
 /**
- * The row that the preload found.
- * @throws Problem `not_found`
- */
-export function requireRow<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
-  const [row] = loaded ?? [];
-  if (!row) throw notFound(noun);
-  return row;
-}
-
-/**
  * Preloads the agents in the body's `agent_ids`, as far as the account has them. The body is
  * not validated yet: for an invalid one fewer agents are found, or none.
  */
 export async function preloadAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
   const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
   return { agents: selectAgents(reader, account, Array.isArray(listed) ? listed : []) };
-}
-
-/**
- * Selects those of the named agents that the account has; null if no name is the id of an agent.
- */
-export function selectAgents(
-  reader: Reader,
-  account: SQL<number>,
-  named: unknown[],
-  max = MAX_AGENTS,
-) {
-  const ids = named
-    .slice(0, max)
-    .flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
-  if (ids.length === 0) return null;
-  // As one parameter, because D1 allows at most 100 per statement.
-  const wanted = idList(ids);
-  const isWanted = and(eq(agents.account, account), sql`${agents.id} in ${wanted}`);
-  return reader.select({ id: agents.id }).from(agents).where(isWanted);
-}
-
-/**
- * Refuses agents that the account does not have.
- * @param ids the agents that the request names
- * @param found those of them that the account has
- * @param path where the request names them
- * @throws Problem `invalid_request`
- */
-export function requireAgents(
-  ids: string[] | null | undefined,
-  found: { id: string }[],
-  path = 'body.agent_ids',
-): void {
-  const own = new Set(found.map(({ id }) => id));
-  const errors = (ids ?? []).flatMap((id, i) =>
-    own.has(id) ? [] : [{ path: `${path}.${i}`, message: 'is not an agent of this account' }],
-  );
-  if (errors.length > 0) throw invalidRequest(errors);
 }
 
 /**

@@ -6,8 +6,8 @@ import { EXAMPLE, exampleId } from '../../../http/examples';
 import { countField, idField } from '../../../http/response-fields';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type Id, parseId } from '../../../lib/typeid';
-import { deliveryFields, findDelivery, presentProgress } from '../../webhooks/deliveries/delivery';
-import type { ListedDelivery } from '../../webhooks/deliveries/list';
+import { deliveryFields, findDelivery, presentProgress } from '../../deliveries/delivery';
+import type { ListedDelivery } from '../../deliveries/list';
 import { isChannel } from '../channel';
 
 export const exampleChannelDelivery = {

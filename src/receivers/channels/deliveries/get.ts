@@ -6,9 +6,9 @@ import { noQuery } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { withPrefix } from '../../../lib/typeid';
-import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
-import { detailFields, presentDetail } from '../../webhooks/deliveries/get';
-import { requireRow } from '../../webhooks/webhook';
+import type { FoundDelivery } from '../../deliveries/delivery';
+import { detailFields, presentDetail } from '../../deliveries/detail';
+import { requireRow } from '../../receiver';
 import {
   ChannelDelivery,
   channelDeliveryPath,

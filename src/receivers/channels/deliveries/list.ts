@@ -16,8 +16,8 @@ import {
   deliveryList,
   type ListedDelivery,
   listDeliveriesAs,
-} from '../../webhooks/deliveries/list';
-import type { WebhookRow } from '../../webhooks/webhook';
+} from '../../deliveries/list';
+import type { WebhookRow } from '../../receiver';
 import { isChannel, preloadChannel, requireChannel } from '../channel';
 import { ChannelDelivery, presentChannelDelivery } from './delivery';
 

@@ -4,9 +4,9 @@ import type { UserContext } from '../../../http/context';
 import { body, NoFields, noQuery } from '../../../http/input';
 import { accepted, answer, operation } from '../../../http/operation';
 import { withPrefix } from '../../../lib/typeid';
-import type { FoundDelivery } from '../../webhooks/deliveries/delivery';
-import { repeatDelivery } from '../../webhooks/deliveries/redeliver';
-import { requireRow } from '../../webhooks/webhook';
+import type { FoundDelivery } from '../../deliveries/delivery';
+import { repeatDelivery } from '../../deliveries/repeat';
+import { requireRow } from '../../receiver';
 import {
   ChannelDelivery,
   channelDeliveryPath,

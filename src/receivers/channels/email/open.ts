@@ -1,9 +1,9 @@
 import { toHex } from '../../../lib/bytes';
 import { timeOfId, withPrefix } from '../../../lib/typeid';
-import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
-import { GONE, NOT_KEPT, type Target } from '../../webhooks/dispatch/prepare';
+import type { DispatchContext } from '../../context';
+import type { DueDelivery } from '../../deliveries/due';
+import { type ClaimedWebhook, GONE, NOT_KEPT, type Target } from '../../target';
 import { isOfAccount } from '../channel';
-import type { ChannelContext } from '../channel-context';
 import { divideByPerson, reasonNotToAsk } from '../due-messages';
 import { readAccountMessage, readDisabledWebhook, readMessage } from '../message';
 import {
@@ -30,7 +30,7 @@ const TOO_MANY =
 
 /** Opens a channel for e-mail, for the worker that has claimed it. */
 export async function openEmailChannel(
-  { config, limits }: ChannelContext,
+  { config, limits }: DispatchContext,
   claimed: ClaimedWebhook,
 ): Promise<Target> {
   const { mail: transport, publicUrl } = config;

@@ -3,7 +3,7 @@ import { Problem } from '../../../errors';
 import { toHex } from '../../../lib/bytes';
 import { logFailure } from '../../../lib/log';
 import { SECOND } from '../../../lib/time';
-import { sendAttempt } from '../../webhooks/dispatch/send';
+import { sendAttempt } from '../../dispatch/send';
 import type { SendLimits } from '../send-limits';
 import { composeConfirmationMail } from './compose';
 import { type AddressOwner, signConfirmationAddress } from './confirmation-address';

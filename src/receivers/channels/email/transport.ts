@@ -2,7 +2,7 @@ import type { MailTransport } from '../../../env';
 import { isJsonObject, type JsonObject } from '../../../lib/json';
 import { parseMailbox } from '../../../lib/mailbox';
 import { shorten } from '../../../lib/text';
-import type { PreparedAttempt, RequestAttempt } from '../../webhooks/dispatch/prepare';
+import type { PreparedAttempt, RequestAttempt } from '../../target';
 import type { Mail, Recipient } from './mail';
 
 const RESEND_URL = 'https://api.resend.com/emails';

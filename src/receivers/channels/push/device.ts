@@ -10,7 +10,7 @@ import { type LazyOutput, lazy } from '../../../lib/lazy';
 import type { Keyring } from '../../../lib/secrets';
 import { formatTime } from '../../../lib/time';
 import { type Id, idBytes, withPrefix } from '../../../lib/typeid';
-import type { WebhookRow } from '../../webhooks/webhook';
+import type { WebhookRow } from '../../receiver';
 
 // A device of a member is a row of the table `webhooks`: it has its own deliveries and its own
 // state, so that one that is slow or gone delays no other.

@@ -2,16 +2,17 @@ import { encryptNotification } from '@block65/webcrypto-web-push';
 import { toBase64Url } from '../../../lib/bytes';
 import { DAY, SECOND } from '../../../lib/time';
 import { idBytes } from '../../../lib/typeid';
-import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
+import type { DispatchContext } from '../../context';
+import type { DueDelivery } from '../../deliveries/due';
 import {
-  findUrlFault,
+  type ClaimedWebhook,
   GONE,
   NOT_KEPT,
   type RequestAttempt,
   type Target,
-} from '../../webhooks/dispatch/prepare';
+} from '../../target';
+import { findUrlFault } from '../../url-fault';
 import { isAsking, isOfAccount } from '../channel';
-import type { ChannelContext } from '../channel-context';
 import { divideByPerson, reasonNotToAsk } from '../due-messages';
 import { readAccountMessage, readDisabledWebhook, readMessage, readPermission } from '../message';
 import {
@@ -36,7 +37,7 @@ const NO_KEY =
 
 /** Opens a device of a member, for the worker that has claimed it. */
 export async function openPushDevice(
-  { config, runtime }: ChannelContext,
+  { config, runtime }: DispatchContext,
   { webhook }: ClaimedWebhook,
 ): Promise<Target> {
   const startedAt = runtime.now();

@@ -11,8 +11,8 @@ import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { findTargetFault } from '../../../lib/target';
 import { type Id, withPrefix } from '../../../lib/typeid';
 import { openFeed } from '../../../outbox/feed';
-import { newReceiverColumns } from '../../webhooks/receivers';
-import { MAX_URL_LENGTH } from '../../webhooks/webhook';
+import { newReceiverColumns } from '../../receiver';
+import { MAX_URL_LENGTH } from '../../url-fault';
 import { CHANNEL_EVENTS } from '../channel';
 import {
   endpointDigest,

@@ -8,7 +8,7 @@ import { hasRow } from '../../../ledger/guard';
 import type { RecordWriter } from '../../../ledger/ledger';
 import { formatTime } from '../../../lib/time';
 import { type Id, parseId, withPrefix } from '../../../lib/typeid';
-import type { WebhookRow } from '../../webhooks/webhook';
+import type { WebhookRow } from '../../receiver';
 import { isChannel } from '../channel';
 import type { SlackUser } from './payload';
 

@@ -1,9 +1,15 @@
 import { withPrefix } from '../../../lib/typeid';
 import { isWithdrawn } from '../../../permissions/permission';
-import type { ClaimedWebhook, DueDelivery } from '../../webhooks/dispatch/claim';
-import { GONE, NOT_KEPT, type RequestAttempt, type Target } from '../../webhooks/dispatch/prepare';
+import type { DispatchContext } from '../../context';
+import type { DueDelivery } from '../../deliveries/due';
+import {
+  type ClaimedWebhook,
+  GONE,
+  NOT_KEPT,
+  type RequestAttempt,
+  type Target,
+} from '../../target';
 import { isAsking, isEnd, isOfAccount } from '../channel';
-import type { ChannelContext } from '../channel-context';
 import { readAccountMessage, readDisabledWebhook, readMessage, readPermission } from '../message';
 import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';
 import type { SlackMessage } from './blocks';
@@ -27,7 +33,7 @@ const NOT_NAMED = 'The channel no longer names this Slack channel.';
 
 /** Opens a channel for Slack, for the worker that has claimed it. */
 export async function openSlackChannel(
-  { shard, config: { keyring, publicUrl }, limits }: ChannelContext,
+  { shard, config: { keyring, publicUrl }, limits }: DispatchContext,
   { webhook }: ClaimedWebhook,
 ): Promise<Target> {
   const secrets = await openSecrets(keyring, webhook);

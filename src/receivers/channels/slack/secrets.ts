@@ -3,7 +3,7 @@ import { hashCredential } from '../../../identity/credentials';
 import { makeCredential } from '../../../lib/credential';
 import type { Keyring } from '../../../lib/secrets';
 import { type Id, idBytes } from '../../../lib/typeid';
-import type { WebhookRow } from '../../webhooks/webhook';
+import type { WebhookRow } from '../../receiver';
 
 /** The secrets of a channel for Slack. */
 export interface SlackSecrets {

@@ -1,33 +1,18 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { aliased } from '../../../db/columns';
 import type { Reader } from '../../../db/database';
-import {
-  agents,
-  auditEntries,
-  DELIVERY_EVENTS,
-  DELIVERY_STATUSES,
-  deliveries,
-  permissionEvents,
-  webhooks,
-} from '../../../db/schema';
 import type { RequestContext } from '../../../http/context';
 import { EXAMPLE, exampleId } from '../../../http/examples';
-import { choice } from '../../../http/fields';
-import { countField, idField, integerField, timeField } from '../../../http/response-fields';
+import { idField } from '../../../http/response-fields';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
-import { formatTime, formatTimeOrNull } from '../../../lib/time';
-import { type Id, parseId } from '../../../lib/typeid';
-import { isEventOfDelivery, payloadColumns } from '../payload';
+import { parseId } from '../../../lib/typeid';
+import {
+  deliveryFields,
+  findDelivery,
+  presentProgress,
+  type ShownDelivery,
+} from '../../deliveries/delivery';
 import { isWebhook } from '../webhook';
-
-export const DeliveryEvent = lazy(() =>
-  choice(DELIVERY_EVENTS).meta({ id: 'DeliveryEvent', description: 'What a delivery is about.' }),
-);
-
-export const DeliveryStatus = lazy(() => choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' }));
-
-export type DeliveryStatus = z.output<ReturnType<typeof DeliveryStatus>>;
 
 export const exampleDelivery = {
   id: exampleId('dlv'),
@@ -42,25 +27,6 @@ export const exampleDelivery = {
   completed_at: null,
 };
 
-/** The fields that deliveries to webhooks and by channels share. */
-export const deliveryFields = lazy(() => ({
-  event: DeliveryEvent(),
-  status: DeliveryStatus(),
-  attempts: countField.meta({ description: 'The number of attempts so far.' }),
-  next_attempt_at: timeField
-    .nullable()
-    .meta({ description: 'When the next attempt is due; null if there is none.' }),
-  last_status_code: integerField
-    .nullable()
-    .meta({ description: 'The status of the answer to the last attempt.' }),
-  last_error: z
-    .string()
-    .nullable()
-    .meta({ description: 'Why the last attempt failed, in plain words.' }),
-  created_at: timeField,
-  completed_at: timeField.nullable().meta({ description: 'When it succeeded or finally failed.' }),
-}));
-
 /** A delivery as the API shows it in lists. */
 export const Delivery = lazy(() =>
   z.object({ id: idField('dlv'), webhook_id: idField('webhook'), ...deliveryFields() }).meta({
@@ -72,72 +38,6 @@ export const Delivery = lazy(() =>
 
 export type Delivery = LazyOutput<typeof Delivery>;
 
-/**
- * A delivery with its webhook or channel, and with its audit entry or its event of a permission.
- */
-export type FoundDelivery = ReturnType<typeof findDelivery>['_']['result'][number];
-
-/**
- * The columns of a delivery, and whether it is canceled: it was pending when its webhook was
- * disabled, and a worker has not recorded it as failed yet.
- */
-export const deliveryColumns = {
-  webhook: deliveries.webhook,
-  id: aliased(deliveries.id, 'delivery_id'),
-  event: aliased(deliveries.event, 'delivery_event'),
-  status: deliveries.status,
-  // Without those that put it off.
-  attempts: sql<number>`${deliveries.attempts} - coalesce(${deliveries.postponements}, 0)`.as(
-    'made_attempts',
-  ),
-  dueAt: aliased(deliveries.dueAt, 'delivery_due_at'),
-  lastStatusCode: deliveries.lastStatusCode,
-  lastError: deliveries.lastError,
-  duration: deliveries.duration,
-  failures: deliveries.failures,
-  createdAt: aliased(deliveries.createdAt, 'delivery_created_at'),
-  completedAt: deliveries.completedAt,
-  aboutPermission: aliased(deliveries.permission, 'delivery_permission'),
-  reminder: deliveries.reminder,
-  member: aliased(deliveries.member, 'delivery_member'),
-  slackChannel: deliveries.slackChannel,
-  isCanceled:
-    sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${webhooks.disableCount}`.as(
-      'is_canceled',
-    ),
-};
-
-/**
- * The condition that leaves out deliveries of deleted agents that are not erased yet. Needs
- * `agents` to be joined.
- */
-export const agentExists = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
-
-/** The error of a delivery that was pending when its webhook was disabled. */
-export const CANCELED_ERROR = 'The webhook or channel was disabled before this delivery was sent.';
-
-/**
- * Makes the query of a delivery of one webhook or channel, with its audit entry or its event of a
- * permission.
- */
-export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id<'dlv'>) {
-  return reader
-    .select({
-      ...deliveryColumns,
-      original: deliveries.original,
-      pos: aliased(deliveries.pos, 'delivery_pos'),
-      agent: aliased(deliveries.agent, 'delivery_agent'),
-      ...payloadColumns,
-      webhookId: aliased(webhooks.id, 'webhook_id'),
-    })
-    .from(webhooks)
-    .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
-    .leftJoin(agents, eq(agents.number, deliveries.agent))
-    .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
-    .leftJoin(permissionEvents, isEventOfDelivery(sql<number>`${webhooks.account}`))
-    .where(and(isReceiver, agentExists));
-}
-
 /** Preloads the delivery in the path. */
 export async function preloadDelivery(c: RequestContext, reader: Reader, account: SQL<number>) {
   const webhook = parseId('webhook', c.req.param('id') ?? '');
@@ -145,38 +45,7 @@ export async function preloadDelivery(c: RequestContext, reader: Reader, account
   return { delivery: webhook && id && findDelivery(reader, isWebhook(account, webhook), id) };
 }
 
-export type ShownDelivery = Pick<
-  typeof deliveries.$inferSelect,
-  | 'id'
-  | 'event'
-  | 'status'
-  | 'attempts'
-  | 'dueAt'
-  | 'lastStatusCode'
-  | 'lastError'
-  | 'createdAt'
-  | 'completedAt'
-> & { isCanceled: number };
-
 /** Presents a delivery to a webhook. */
 export function presentDelivery(webhook: Delivery['webhook_id'], row: ShownDelivery): Delivery {
   return { id: row.id, webhook_id: webhook, ...presentProgress(row) };
-}
-
-/**
- * Presents {@link deliveryFields}. A canceled delivery is shown as failed, even before a worker has
- * recorded that.
- */
-export function presentProgress(row: ShownDelivery) {
-  const isCanceled = row.isCanceled === 1;
-  return {
-    event: row.event,
-    status: isCanceled ? ('failed' as const) : row.status,
-    attempts: row.attempts,
-    next_attempt_at: isCanceled ? null : formatTimeOrNull(row.dueAt),
-    last_status_code: row.lastStatusCode,
-    last_error: isCanceled ? CANCELED_ERROR : row.lastError,
-    created_at: formatTime(row.createdAt),
-    completed_at: formatTimeOrNull(row.completedAt),
-  };
 }

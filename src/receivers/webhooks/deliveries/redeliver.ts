@@ -1,13 +1,12 @@
 import { Hono } from 'hono';
-import { Problem } from '../../../errors';
 import { userAccess } from '../../../http/access';
 import type { UserContext } from '../../../http/context';
 import { body, NoFields, noQuery } from '../../../http/input';
 import { accepted, answer, operation } from '../../../http/operation';
-import { payloadOf } from '../payload';
-import { requireRow } from '../webhook';
-import { createDelivery, type Receiver } from './create';
-import { Delivery, type FoundDelivery, preloadDelivery, presentDelivery } from './delivery';
+import type { FoundDelivery } from '../../deliveries/delivery';
+import { repeatDelivery } from '../../deliveries/repeat';
+import { requireRow } from '../../receiver';
+import { Delivery, preloadDelivery, presentDelivery } from './delivery';
 import { deliveryPath } from './get';
 
 /**
@@ -24,41 +23,6 @@ export async function redeliver(
     noun: 'webhook',
     present: (row) => presentDelivery(delivery.webhookId, row),
   });
-}
-
-/**
- * Creates a delivery of the same event to the same recipient.
- * @throws Problem `conflict` as {@link redeliver}
- */
-export async function repeatDelivery<T extends object>(
-  context: UserContext,
-  delivery: FoundDelivery,
-  receiver: Receiver<T>,
-): Promise<T> {
-  if (payloadOf(delivery, context.principal.account, context.runtime.now()) === null) {
-    throw new Problem(
-      'conflict',
-      'The audit entry or the permission of the delivery is no longer kept.',
-    );
-  }
-  const { webhook, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } =
-    delivery;
-  const repeated = {
-    webhook,
-    event,
-    pos,
-    agent,
-    payload,
-    permission: aboutPermission,
-    reminder,
-    member,
-    slackChannel,
-  };
-  return createDelivery(
-    context,
-    { ...repeated, original: delivery.original ?? delivery.id },
-    receiver,
-  );
 }
 
 export const redeliverRoute = new Hono().post(

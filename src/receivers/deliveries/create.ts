@@ -1,0 +1,107 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { agents, type DeliveryEvent, deliveries, webhooks } from '../../db/schema';
+import { Problem } from '../../errors';
+import { newId, type UserContext } from '../../http/context';
+import { hasRow } from '../../ledger/guard';
+import type { Id } from '../../lib/typeid';
+import { enqueueWebhook } from '../../outbox/enqueue';
+import type { ReceiverNoun } from '../receiver';
+import type { ShownDelivery } from './delivery';
+import { markDue } from './pending';
+
+/** A delivery that a client asks for. */
+interface NewDelivery {
+  /** The number of the webhook or channel. */
+  webhook: number;
+  event: DeliveryEvent;
+  /** The first delivery of the event; null if this is the first one. */
+  original: Id<'dlv'> | null;
+  /** The position of the audit entry in the log; null for other events. */
+  pos: number | null;
+  /** The number of the agent of the audit entry or the permission; null for other events. */
+  agent: number | null;
+  /**
+   * Null for an audit entry, from which the payload is written, and for an event of a permission,
+   * which has it.
+   */
+  payload: string | null;
+  /** The further columns of a delivery by a channel: see the table. */
+  permission?: Id<'perm'> | null;
+  reminder?: number | null;
+  member?: Id<'member'> | null;
+  slackChannel?: string | null;
+}
+
+/** The API's noun for the receiver of a delivery, and how it shows the delivery. */
+export interface Receiver<T> {
+  noun: ReceiverNoun;
+  present: (row: ShownDelivery) => T;
+}
+
+/**
+ * Creates a delivery to one webhook or channel, whatever its filters, and enqueues a message for
+ * it.
+ * @param furtherSlackChannels the Slack channels that get the same, each with a delivery of its own
+ * @throws Problem `conflict` if the webhook is disabled or deleted, or the agent is deleted
+ */
+export async function createDelivery<T extends object>(
+  { principal, runtime, ledger, config }: UserContext,
+  { webhook, ...input }: NewDelivery,
+  { noun, present }: Receiver<T>,
+  furtherSlackChannels: readonly string[] = [],
+): Promise<T> {
+  const account = principal.account.number;
+  const now = runtime.now();
+  const row = {
+    ...input,
+    id: newId(runtime, 'dlv'),
+    status: 'pending' as const,
+    attempts: 0,
+    dueAt: now,
+    lastStatusCode: null,
+    lastError: null,
+    completedAt: null,
+    createdAt: now,
+  };
+  const isThis = and(eq(webhooks.number, webhook), eq(webhooks.account, account));
+  const isDeliverable = and(
+    isThis,
+    eq(webhooks.isActive, true),
+    input.agent === null ? undefined : hasRow(agents, eq(agents.number, input.agent)),
+  );
+  const disableCount = sql<number>`(select ${webhooks.disableCount} from ${webhooks} where ${isThis})`;
+  const target = { webhook, disableCount };
+  const delivery = present({ ...row, isCanceled: 0 });
+  const further = furtherSlackChannels.map((slackChannel) => ({
+    ...row,
+    slackChannel,
+    id: newId(runtime, 'dlv'),
+  }));
+  const [[due]] = await ledger.write({
+    guards: [
+      {
+        name: 'receiver_is_active',
+        holds: hasRow(webhooks, isDeliverable),
+        otherwise: new Problem(
+          'conflict',
+          `The ${noun} is disabled, or the agent that the delivery is about is deleted.`,
+        ),
+      },
+    ],
+    changes: (write) => [
+      markDue(write, isThis, now).returning({
+        number: webhooks.number,
+        isSlow: webhooks.isSlow,
+      }),
+      ...[row, ...further].map((each) => write.insert(deliveries).values({ ...each, ...target })),
+    ],
+    answer: { value: delivery, subject: principal.account.id },
+  });
+  if (due)
+    await enqueueWebhook(
+      config.webhooks,
+      { shard: principal.shard, account, webhook: due.number },
+      due,
+    );
+  return delivery;
+}

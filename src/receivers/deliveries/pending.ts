@@ -1,0 +1,97 @@
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import { DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
+import type { InternalWriter } from '../../ledger/ledger';
+import { DELIVERY_LIFETIME } from '../../outbox/feed';
+
+// Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is
+// in one index until its first attempt, and in two after an attempt that failed, so that one that
+// succeeds at once is written to one index only. SQLite uses an index only for a condition that is
+// spelled as in the index.
+
+const IS_PENDING = sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`;
+
+/**
+ * Deliveries that wait for their first attempt, by webhook and id. They are due from their creation
+ * on.
+ */
+export const FROM_FIRST_ATTEMPTS = sql`${deliveries} indexed by deliveries_first_attempts
+  where ${IS_PENDING} and ${deliveries.attempts} = 0`;
+
+/** Deliveries that wait for a retry, by webhook and id. */
+export const FROM_RETRIES = sql`${deliveries} indexed by deliveries_retries
+  where ${IS_PENDING} and ${deliveries.attempts} > 0`;
+
+/** Deliveries that wait for a retry, by webhook and due time. */
+export const FROM_RETRIES_BY_DUE_TIME = sql`${deliveries} indexed by deliveries_retries_due
+  where ${deliveries.dueAt} is not null and ${deliveries.attempts} > 0`;
+
+/** SQL to append to a source: limits it to the deliveries that will be sent to a webhook. */
+export function isPendingFor(webhook: number | SQL): SQL {
+  return sql`and ${deliveries.webhook} = ${webhook}
+    and ${deliveries.disableCount} = ${disableCountOf(webhook)}`;
+}
+
+/**
+ * SQL to append to a source: limits it to the deliveries that were pending when a webhook was
+ * disabled.
+ */
+export function isCanceledFor(webhook: number): SQL {
+  return sql`and ${deliveries.webhook} = ${webhook}
+    and ${deliveries.disableCount} < ${disableCountOf(webhook)}`;
+}
+
+function disableCountOf(webhook: number | SQL): SQL {
+  return sql`(select ${webhooks.disableCount} from ${webhooks} where ${webhooks.number} = ${webhook})`;
+}
+
+/**
+ * Makes the select list of new deliveries that are due now, in the order of the table's columns.
+ * @param given the columns that they do not share; those that are not given are null
+ */
+export function newDeliveryColumns(
+  given: Pick<
+    Record<keyof typeof deliveries.$inferInsert, SQL>,
+    'webhook' | 'id' | 'disableCount' | 'event'
+  > &
+    Partial<Record<keyof typeof deliveries.$inferInsert, SQL>>,
+  now: number,
+): SQL {
+  const columns: Partial<Record<keyof typeof deliveries.$inferInsert, SQL>> = {
+    ...{
+      status: codeOf(DELIVERY_STATUSES, 'pending'),
+      attempts: sql`0`,
+      dueAt: sql`${now}`,
+      createdAt: sql`${now}`,
+    },
+    ...given,
+  };
+  const names = Object.keys(getTableColumns(deliveries)) as (keyof typeof columns)[];
+  return sql.join(
+    names.map((name) => columns[name] ?? sql`null`),
+    sql`, `,
+  );
+}
+
+/**
+ * Builds the statement that makes active webhooks due now, because they have new deliveries. A
+ * webhook that a worker has claimed keeps its due time, at which the claim expires: the worker
+ * looks for new deliveries before it ends.
+ */
+export function markDue(
+  write: Pick<InternalWriter, 'update'>,
+  which: SQL | undefined,
+  now: number,
+) {
+  return write
+    .update(webhooks)
+    .set({
+      dueAt: sql`iif(
+        ${webhooks.lease} is null,
+        min(coalesce(${webhooks.dueAt}, ${now}), ${now}),
+        ${webhooks.dueAt}
+      )`,
+      eraseAt: sql`coalesce(${webhooks.eraseAt}, ${now + DELIVERY_LIFETIME})`,
+    })
+    .where(and(which, eq(webhooks.isActive, true)));
+}

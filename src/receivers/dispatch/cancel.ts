@@ -1,0 +1,47 @@
+import { sql } from 'drizzle-orm';
+import { deliveries, webhooks } from '../../db/schema';
+import type { DispatchContext } from '../context';
+import { CANCELED_ERROR } from '../deliveries/delivery';
+import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isCanceledFor } from '../deliveries/pending';
+import type { ClaimedWebhook } from '../target';
+import { isClaimed } from './claim';
+import { CLAIM_DURATION } from './limits';
+
+/** Maximum number of deliveries that one slice cancels. */
+const SLICE = 500;
+
+/**
+ * Records as failed a slice of the deliveries that were pending when their webhook was disabled,
+ * and renews the claim.
+ * @returns whether there may be more
+ */
+export async function recordCanceled(
+  { ledger, runtime }: DispatchContext,
+  claimed: ClaimedWebhook,
+): Promise<boolean> {
+  const { number } = claimed.webhook;
+  const now = runtime.now();
+  const key = sql`${deliveries.webhook}, ${deliveries.id}`;
+  const isInSlice = sql`(${key}) in (
+    select ${key} from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)}
+    union all select ${key} from ${FROM_RETRIES} ${isCanceledFor(number)} limit ${SLICE}
+  )`;
+  const [canceled] = await ledger.write({
+    changes: (write) => [
+      write
+        .update(deliveries)
+        .set({ status: 'failed', dueAt: null, lastError: CANCELED_ERROR, completedAt: now })
+        .where(isInSlice)
+        .returning({ webhook: deliveries.webhook }),
+      write
+        .update(webhooks)
+        .set({
+          hasCanceled: sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)})
+            or exists (select 1 from ${FROM_RETRIES} ${isCanceledFor(number)})`,
+          dueAt: now + CLAIM_DURATION,
+        })
+        .where(isClaimed(claimed)),
+    ],
+  });
+  return canceled.length === SLICE;
+}

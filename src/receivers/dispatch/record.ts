@@ -1,0 +1,172 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
+import { codeOf } from '../../db/columns';
+import { DELIVERY_STATUSES, deliveries, RECEIVER_KINDS, webhooks } from '../../db/schema';
+import type { InternalWriter } from '../../ledger/ledger';
+import { toHex } from '../../lib/bytes';
+import { idBytes } from '../../lib/typeid';
+import { endDevices } from '../../outbox/end-devices';
+import { closeFeed, markFeed } from '../../outbox/feed';
+import type { DispatchContext } from '../context';
+import { type DueDelivery, findDueDeliveries } from '../deliveries/due';
+import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
+import type { ClaimedWebhook } from '../target';
+import { isClaimed } from './claim';
+import { CLAIM_DURATION } from './limits';
+import type { DeliveryUpdate } from './retry-schedule';
+import type { CompletedBatch } from './send-batch';
+
+const channel = alias(webhooks, 'channel');
+
+/**
+ * Records the attempts of a batch, and renews the claim. It never throws.
+ * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or
+ *   claimed by another worker meanwhile, nor if the database failed. After a failure `unrecorded`
+ *   has the updates, to be recorded later
+ */
+export async function recordAttempts(
+  { ledger, runtime }: DispatchContext,
+  claimed: ClaimedWebhook,
+  updates: readonly DeliveryUpdate[],
+): Promise<{ mayContinue: boolean; unrecorded: readonly DeliveryUpdate[] }> {
+  const renewed = { dueAt: runtime.now() + CLAIM_DURATION };
+  const isHeld = isClaimed(claimed);
+  try {
+    const [, [held]] = await ledger.write({
+      changes: (write) => [
+        updateDeliveries(write, claimed, updates),
+        write
+          .update(webhooks)
+          .set(renewed)
+          .where(isHeld)
+          .returning({ hasCanceled: webhooks.hasCanceled }),
+      ],
+    });
+    return { mayContinue: held !== undefined && !held.hasCanceled, unrecorded: [] };
+  } catch {
+    // Nothing is lost or hidden: `recordLastBatch` writes these updates next, and throws if that
+    // fails too.
+    return { mayContinue: false, unrecorded: updates };
+  }
+}
+
+/** The pending work of a webhook after a batch. */
+interface Remaining {
+  /** Further due deliveries; null if the claim was released. */
+  due: DueDelivery[] | null;
+  /** When a worker has to look at the webhook again; null if it has no pending delivery. */
+  dueAt: number | null;
+}
+
+/**
+ * Records the last batch of attempts on the deliveries that were read together, and the webhook's
+ * health. Disables the webhook if the batch gives a reason to; a device is ended instead, because
+ * only its browser can make a new subscription.
+ *
+ * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if
+ * the webhook was disabled meanwhile: the next worker then cancels its deliveries.
+ * @param isOver whether this worker has to stop
+ * @param limit how many further deliveries to read
+ * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile, or if it
+ *   was a device that is ended now
+ */
+export async function recordLastBatch(
+  { reader, ledger, runtime }: DispatchContext,
+  claimed: ClaimedWebhook,
+  { updates, isSlow, failingSince, disabledReason }: CompletedBatch,
+  isOver: boolean,
+  limit: number,
+): Promise<Remaining | null> {
+  const now = runtime.now();
+  const { number, account, lease } = claimed.webhook;
+  const isDisabled = disabledReason !== null;
+  if (isDisabled && claimed.webhook.kind === 'push') {
+    await ledger.write({ changes: (write) => endDevices(write, account, isClaimed(claimed)) });
+    return null;
+  }
+  const hasFirstAttempt = sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(number)})`;
+  const nextRetry = sql`(select min(${deliveries.dueAt}) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
+  const nextDue = sql`iif(${webhooks.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
+  const isRenewed =
+    isOver || isDisabled
+      ? sql`0`
+      : sql`not ${webhooks.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
+  const disabled = {
+    isActive: false,
+    disabledReason,
+    hasCanceled: true,
+    disableCount: sql`${webhooks.disableCount} + 1`,
+    // People are notified of disabled webhooks only: a disabled channel may be the only one.
+    isNoticeDue: sql`${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
+      select 1 from ${webhooks} as ${channel}
+      where ${channel.account} = ${account} and ${channel.kind} > 0 and ${channel.isActive}
+    )`,
+    updatedAt: now,
+  };
+  const [, [held], , ...rest] = await ledger.write({
+    changes: (write) => [
+      updateDeliveries(write, claimed, updates),
+      write
+        .update(webhooks)
+        .set({
+          isSlow,
+          failingSince,
+          lease: sql`iif(${isRenewed}, ${lease}, null)`,
+          dueAt: isDisabled ? now : sql`iif(${isRenewed}, ${now + CLAIM_DURATION}, ${nextDue})`,
+          ...(isDisabled && disabled),
+        })
+        .where(isClaimed(claimed))
+        .returning({ lease: webhooks.lease, dueAt: webhooks.dueAt }),
+      closeFeed(write, account),
+      // Channels notify people of the disabled webhook.
+      ...(isDisabled ? [markFeed(write, account, now)] : []),
+    ],
+    reads: [findDueDeliveries(reader, claimed.webhook, now, isOver || isDisabled ? 0 : limit)],
+  });
+  const due = rest.at(-1) as DueDelivery[];
+  return held ? { due: held.lease && due, dueAt: held.dueAt } : null;
+}
+
+/**
+ * Updates deliveries that are still pending: others were completed or canceled meanwhile. The
+ * webhook's number comes from the JSON rows: as a parameter it would make SQLite scan all
+ * deliveries of the webhook.
+ */
+function updateDeliveries(
+  write: Pick<InternalWriter, 'update'>,
+  { webhook }: ClaimedWebhook,
+  updates: readonly DeliveryUpdate[],
+) {
+  const rows = updates.map((update) => ({
+    ...update,
+    id: toHex(idBytes(update.id)),
+    webhook: webhook.number,
+    status: DELIVERY_STATUSES.indexOf(update.status),
+    failures: update.failures && JSON.stringify(update.failures),
+  }));
+  const value = (field: keyof (typeof rows)[number]): SQL =>
+    sql`result.value ->> ${sql.raw(`'${field}'`)}`;
+  return write
+    .update(deliveries)
+    .set({
+      status: value('status'),
+      attempts: value('attempts'),
+      dueAt: value('dueAt'),
+      lastStatusCode: value('statusCode'),
+      lastError: value('error'),
+      duration: value('duration'),
+      failures: value('failures'),
+      completedAt: value('completedAt'),
+      receipt: value('receipt'),
+      postponements: value('postponements'),
+      digest: value('digest'),
+    })
+    .from(sql`json_each(${JSON.stringify(rows)}) as result`)
+    .where(
+      and(
+        eq(deliveries.webhook, value('webhook')),
+        eq(deliveries.id, sql`unhex(${value('id')})`),
+        sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`,
+      ),
+    );
+}

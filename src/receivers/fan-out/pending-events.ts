@@ -1,0 +1,148 @@
+import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { aliased } from '../../db/columns';
+import type { Reader } from '../../db/database';
+import {
+  accounts,
+  agents,
+  auditEntries,
+  fileOutcomes,
+  files,
+  permissionEvents,
+  webhookFeeds,
+  webhooks,
+} from '../../db/schema';
+import { LOG_SPAN } from '../../ledger/append';
+import { isPendingEvent } from '../../outbox/feed';
+
+/** Maximum entries, and events of each other kind, that are read at once. */
+const MAX_ENTRIES = 500;
+/**
+ * Fewer entries where webhooks or channels want events of permissions, of which a slice takes few.
+ */
+const MAX_ENTRIES_WITH_PERMISSIONS = 60;
+const MAX_OUTCOMES = 20;
+const MAX_WAITING_EVENTS = 20;
+const MAX_DISABLED_WEBHOOKS = 10;
+const MAX_ACCOUNT_EVENTS = 10;
+
+/**
+ * Events of an account that have no deliveries yet, the account's active webhooks and channels, and
+ * the position of its feed: the place in the log up to which deliveries have been created.
+ * `waitingEvents` are escalations, and reminders of requests.
+ */
+export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
+
+/** Whether members of an account have active devices, as SQL. */
+function hasDevices(account: number) {
+  return sql`exists (
+    select 1 from ${webhooks} where ${webhooks.account} = ${account}
+      and ${webhooks.member} is not null and ${webhooks.isActive}
+  )`
+    .mapWith(Boolean)
+    .as('has_devices');
+}
+
+/**
+ * Finds the next pending events of an account; null if the account has no active webhook or
+ * channel.
+ */
+export async function findPendingEvents(reader: Reader, account: number) {
+  const isPending = sql`${auditEntries.pos} > (
+      select ${webhookFeeds.position} from ${webhookFeeds} where ${webhookFeeds.account} = ${account}
+    ) and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}`;
+  const wantsPermissions = sql`exists (
+    select 1 from ${webhooks}
+    where ${webhooks.account} = ${account} and ${webhooks.isActive} and ${webhooks.events} like '%"permission.%'
+  )`;
+  const isSameFile = and(
+    eq(files.account, fileOutcomes.account),
+    eq(files.kind, fileOutcomes.kind),
+    eq(files.id, fileOutcomes.id),
+  );
+  const [[feed], activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks] =
+    await reader.load([
+      reader
+        .select({
+          position: webhookFeeds.position,
+          accountEvents: webhookFeeds.accountEvents,
+          accountId: accounts.id,
+          hasDevices: hasDevices(account),
+        })
+        .from(webhookFeeds)
+        .innerJoin(accounts, eq(accounts.number, webhookFeeds.account))
+        .where(eq(webhookFeeds.account, account)),
+      reader
+        .select({
+          number: webhooks.number,
+          kind: webhooks.kind,
+          isSlow: webhooks.isSlow,
+          events: webhooks.events,
+          agentIds: webhooks.agentIds,
+          actions: webhooks.actions,
+          config: webhooks.config,
+          id: webhooks.id,
+        })
+        .from(webhooks)
+        .where(
+          and(
+            eq(webhooks.account, account),
+            eq(webhooks.isActive, true),
+            // Devices are many, and few are notified of an event: the plan reads those.
+            isNull(webhooks.member),
+          ),
+        ),
+      reader
+        .select({
+          pos: auditEntries.pos,
+          event: auditEntries.event,
+          permission: auditEntries.permission,
+          at: aliased(auditEntries.createdAt, 'at'),
+          agent: auditEntries.agent,
+          agentId: aliased(agents.id, 'agent_id'),
+        })
+        .from(auditEntries)
+        .leftJoin(agents, eq(agents.number, auditEntries.agent))
+        .where(isPending)
+        .orderBy(asc(auditEntries.pos))
+        // SQL works, though the type takes numbers only.
+        .limit(
+          sql`iif(${wantsPermissions}, ${MAX_ENTRIES_WITH_PERMISSIONS}, ${MAX_ENTRIES})` as unknown as number,
+        ),
+      reader
+        .select({
+          ...getTableColumns(files),
+          isFailure: fileOutcomes.isFailure,
+          endedAt: aliased(fileOutcomes.createdAt, 'ended_at'),
+        })
+        .from(fileOutcomes)
+        .innerJoin(files, isSameFile)
+        .where(eq(fileOutcomes.account, account))
+        .limit(MAX_OUTCOMES),
+      reader
+        .select({
+          permission: permissionEvents.permission,
+          event: permissionEvents.event,
+          reminders: permissionEvents.reminders,
+          createdAt: permissionEvents.createdAt,
+        })
+        .from(permissionEvents)
+        .where(isPendingEvent(account))
+        .limit(MAX_WAITING_EVENTS),
+      reader
+        .select()
+        .from(webhooks)
+        .where(and(eq(webhooks.account, account), eq(webhooks.isNoticeDue, true)))
+        .limit(MAX_DISABLED_WEBHOOKS),
+    ]);
+  if (!feed) return null;
+  const accountEvents = (feed.accountEvents ?? []).slice(0, MAX_ACCOUNT_EVENTS);
+  return {
+    ...feed,
+    accountEvents,
+    activeWebhooks,
+    entries,
+    outcomes,
+    waitingEvents,
+    disabledWebhooks,
+  };
+}

@@ -1,0 +1,152 @@
+import { END_EVENTS, PERMISSION_EVENTS, type PermissionEventType } from '../../db/schema';
+import { loadPermissionSnapshots, type PermissionSnapshot } from '../../permissions/snapshots';
+import type { DispatchContext } from '../context';
+import { writePayload } from '../deliveries/payload';
+import type { PendingEvents } from './pending-events';
+
+/** An event of a permission that gets its deliveries. */
+export interface PermissionEvent {
+  event: PermissionEventType;
+  /** Which reminder of the request this is, from 1 on; 0 for the event itself. */
+  reminder: number;
+  /** The position of the audit entry that it comes from; null for an escalation or a reminder. */
+  pos: number | null;
+  at: number;
+  permission: PermissionSnapshot;
+  payload: string;
+}
+
+/**
+ * Whether people were asked about a permission. Nobody is where a policy decided it at once, or
+ * where it belongs to a series that people gave before.
+ */
+export function askedPeople({ policyId, decidedBy }: PermissionSnapshot['row']): boolean {
+  return policyId === null && !decidedBy?.startsWith('perm_');
+}
+
+/** Maps an audit entry to the event of its permission; null for none. */
+const EVENT_OF_ENTRY = {
+  request: 'permission.requested',
+  approve: 'permission.decided',
+  deny: 'permission.decided',
+  expire: 'permission.expired',
+  use: null,
+  revoke: null,
+} as const;
+
+/** A slice takes no further entry once it has this many deliveries. */
+const MAX_DELIVERIES = 1_000;
+
+/**
+ * How many events of permissions a slice looks at: D1 takes 2 MB in one parameter, and the payloads
+ * are one. Fewer where each event may have a message for every member, by every channel for e-mail
+ * and on devices.
+ */
+const MAX_EVENTS = 20;
+const MAX_EVENTS_FOR_MEMBERS = 5;
+
+/** A slice's share of the pending events. */
+interface Slice {
+  events: PermissionEvent[];
+  /** The entries and the waiting events that the slice handles. */
+  entries: PendingEvents['entries'];
+  waiting: PendingEvents['waitingEvents'];
+}
+
+/**
+ * Takes a slice of the pending events, with the events of permissions among them: a request that
+ * waits for people, a decision, a request that expired or was withdrawn, an escalation, or a
+ * reminder that is due. Leaves out those that no active webhook or channel wants. They are in the
+ * order in which they happened.
+ */
+export async function findPermissionEvents(
+  { reader, runtime }: DispatchContext,
+  account: number,
+  pending: PendingEvents,
+): Promise<Slice> {
+  const { activeWebhooks, accountId, hasDevices } = pending;
+  const emailChannels = activeWebhooks.filter(({ kind }) => kind === 'email').length;
+  const perMember = emailChannels + (hasDevices ? 1 : 0);
+  const limit = perMember > 0 ? Math.ceil(MAX_EVENTS_FOR_MEMBERS / perMember) : MAX_EVENTS;
+  const wanted = new Set<string>(activeWebhooks.flatMap(wantedEvents));
+  if (hasDevices) for (const event of PERMISSION_EVENTS) wanted.add(event);
+  const waiting = pending.waitingEvents.slice(0, limit);
+  const entries = takeEntries(pending, wanted, limit);
+  const candidates = [
+    ...waiting.map(({ createdAt: at, reminders: reminder, ...rest }) => ({
+      ...rest,
+      at,
+      reminder,
+      pos: null,
+    })),
+    ...entries.flatMap(({ event: entryEvent, permission, pos, at, agentId }) => {
+      const event = EVENT_OF_ENTRY[entryEvent];
+      if (!event || !agentId) return [];
+      return [{ event, permission, pos, at, reminder: 0 }];
+    }),
+  ]
+    .filter(({ event }) => wanted.has(event))
+    .sort((a, b) => a.at - b.at);
+  if (candidates.length === 0) return { events: [], entries, waiting };
+  const ids = [...new Set(candidates.map(({ permission }) => permission))];
+  const permissions = await loadPermissionSnapshots(
+    reader,
+    { number: account, id: accountId },
+    ids,
+    runtime.now(),
+  );
+  const events = candidates.flatMap(({ permission: id, ...candidate }): PermissionEvent[] => {
+    const permission = permissions.get(id);
+    if (!permission || !isEventOf(candidate.event, permission)) return [];
+    return [
+      {
+        ...candidate,
+        permission,
+        payload: writePayload(candidate.event, candidate.at, permission.shown),
+      },
+    ];
+  });
+  return { events, entries, waiting };
+}
+
+/**
+ * The events that a webhook or channel wants: those that it names. A channel for Slack also wants
+ * the ends of requests, because these change the messages that asked.
+ */
+function wantedEvents({
+  kind,
+  events,
+}: PendingEvents['activeWebhooks'][number]): readonly string[] {
+  if (kind === 'slack') return [...events, ...END_EVENTS];
+  return events;
+}
+
+/** Takes entries until they have the maximum number of deliveries or of events of permissions. */
+function takeEntries(
+  { activeWebhooks, entries }: PendingEvents,
+  wanted: ReadonlySet<string>,
+  limit: number,
+) {
+  const targets = activeWebhooks.filter(({ events }) => events.includes('audit.created'));
+  let deliveries = 0;
+  let events = 0;
+  const end = entries.findIndex(({ event: entryEvent, agentId }) => {
+    const event = EVENT_OF_ENTRY[entryEvent];
+    if (deliveries >= MAX_DELIVERIES) return true;
+    if (event && wanted.has(event)) events += 1;
+    if (agentId !== null)
+      deliveries += targets.filter(({ agentIds }) => agentIds?.includes(agentId) ?? true).length;
+    return events > limit;
+  });
+  if (end < 0) return entries;
+  return entries.slice(0, end);
+}
+
+/**
+ * Whether the entry is an event of the permission. A `request` entry is none if nobody was asked,
+ * because a policy or a series decided at once; an `expire` entry is none if the token expired.
+ */
+function isEventOf(event: PermissionEventType, { row }: PermissionSnapshot): boolean {
+  if (event === 'permission.requested') return askedPeople(row);
+  return event !== 'permission.expired' || row.tokenStatus === null;
+}

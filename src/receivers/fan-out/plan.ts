@@ -1,0 +1,52 @@
+import type { AccountEvent } from '../../db/schema';
+import type { Id } from '../../lib/typeid';
+import type { WebhookRow } from '../receiver';
+import type { PendingEvents } from './pending-events';
+import type { PermissionEvent } from './permission-events';
+
+/** An active webhook or channel of the account. */
+export type TargetWebhook = PendingEvents['activeWebhooks'][number];
+
+/** A webhook, channel or device for which a worker is enqueued. */
+export type DeliveryTarget = Pick<TargetWebhook, 'number' | 'isSlow'>;
+
+/** Events of which the active channels of an account may notify people. */
+export interface NotifiableEvents {
+  channels: readonly TargetWebhook[];
+  /** Whether members of the account have devices. */
+  hasDevices: boolean;
+  events: readonly PermissionEvent[];
+  /** Webhooks that the service disabled. */
+  disabledWebhooks: readonly WebhookRow[];
+  /** Stops and resumes of the account. */
+  accountEvents: readonly AccountEvent[];
+}
+
+/** The recipient of a message by a channel: a member, or a Slack channel. */
+export type Recipient =
+  | { member: Id<'member'>; slackChannel: null }
+  | { member: null; slackChannel: string };
+
+/** The messages by which channels notify people and Slack channels of events. */
+export interface NotificationPlan {
+  messages: (Recipient & { channel: number; source: PermissionEvent })[];
+  /** Messages to people that wait until a time, in milliseconds since the epoch. */
+  held: {
+    channel: number;
+    member: Id<'member'>;
+    source: PermissionEvent;
+    dueAt: number;
+  }[];
+  /** Messages about disabled webhooks. */
+  disabledNotices: (Recipient & { channel: number; webhook: WebhookRow })[];
+  /** Messages about stops and resumes of the account, with the name of who did it. */
+  accountNotices: (Recipient & {
+    channel: number;
+    source: AccountEvent;
+    byName: string;
+  })[];
+  /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
+  reminders: Map<Id<'perm'>, number>;
+  /** Devices of members, some of which have messages. */
+  devices: DeliveryTarget[];
+}

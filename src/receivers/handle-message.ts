@@ -1,0 +1,53 @@
+import type { WebhookMessage } from '../env';
+import type { DispatchContext } from './context';
+import { claimWebhook } from './dispatch/claim';
+import { deliver } from './dispatch/deliver';
+import { fanOut } from './fan-out/fan-out';
+
+// The way of an event from the commit to the sent message. A receiver is a webhook, a channel or a
+// device of a member; all three are rows of the table `webhooks`.
+//
+// 1. `ledger/marks.ts` marks the account's feed (`outbox/feed.ts`) as due, in the transaction that
+//    appends the audit entry. The request then sends a queue message (`outbox/enqueue.ts`), which
+//    `handleMessage` handles in steps 2 to 4.
+// 2. `fan-out/` turns events into deliveries. `fan-out.ts` takes them slice by slice:
+//    - `pending-events.ts` and `permission-events.ts` find the events that wait.
+//    - `draft-deliveries.ts` drafts a delivery of each for every webhook that wants it, and for
+//      everybody whom a channel or a device notifies (`plan-notifications.ts`).
+//    - `write-deliveries.ts` writes the drafts in one transaction.
+//    It enqueues a message for each receiver.
+// 3. `dispatch/claim.ts` gives the receiver to one worker, with the deliveries that are due.
+// 4. `dispatch/deliver.ts` sends them, with types that keep the order: ClaimedWebhook →
+//    PreparedAttempt → CompletedAttempt → DeliveryUpdate.
+//    - `cancel.ts` records as failed what was pending when the receiver was disabled.
+//    - `open-target.ts` opens the receiver, which prepares each attempt: `webhooks/open.ts` writes
+//      and signs the payload, `channels/{email,slack,push}/open.ts` compose the message.
+//    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
+//    - `retry-schedule.ts` decides the result: success, a retry, failure, or a disabled receiver.
+//    - `record.ts` records this, and renews or releases the claim.
+//
+// Queue messages can be lost. Every minute the tasks in `tasks.ts` send one for whatever is due.
+
+/** Deliveries that are being sent. */
+interface Sending {
+  /** Resolves when the worker has finished with the receiver. */
+  done: Promise<void>;
+  /** How many receivers the account has. */
+  accountWebhooks: number;
+}
+
+/**
+ * Creates the deliveries of an account's pending events if the message names no receiver, and
+ * begins to send those of one receiver.
+ * @returns null if there is nothing to send
+ */
+export async function handleMessage(
+  context: DispatchContext,
+  { account, webhook }: WebhookMessage,
+): Promise<Sending | null> {
+  const number = webhook ?? (await fanOut(context, account));
+  if (number === null) return null;
+  const claimed = await claimWebhook(context, { account, number });
+  if (!claimed) return null;
+  return { done: deliver(context, claimed), accountWebhooks: claimed.accountWebhooks };
+}
