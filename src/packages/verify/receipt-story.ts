@@ -47,7 +47,7 @@ export function addStory(report: Report, receipt: Receipt): void {
   );
 }
 
-/** What an entry says, as sentences. */
+/** Tells in sentences what an entry says. */
 function tellEntry({ event, time, agent, details, entry }: ReceiptEntry): string[] {
   const by = nameOf(details.decided_by);
   const because = details.decision_reason ? `, because ${quote(details.decision_reason)}` : '';
@@ -107,7 +107,7 @@ function tellExpiry({ expired }: JsonObject): string {
   }
 }
 
-/** What the receipt has of the arguments and the preview, and what it does not have. */
+/** Tells which parts of the arguments and the preview the receipt has, and which it lacks. */
 function tellContents({ input, preview }: Receipt, { details }: ReceiptEntry): string[] {
   const sentences: string[] = [];
   if (input !== null || details.input_digest === DIGEST_OF_NULL)

@@ -1,5 +1,5 @@
-import { type AssertionFault, findAssertionFault, readAssertion } from './core/assertion.ts';
-import { entryFault, type Fault, formatCount, type Report } from './core/findings.ts';
+import { findAssertionFault, readAssertion } from './core/assertion.ts';
+import { type Fault, formatCount, type Report } from './core/findings.ts';
 import { isJsonObject, type JsonObject } from './core/json.ts';
 import { SeriesChecker, WrongSeries } from './core/series.ts';
 import {
@@ -17,27 +17,15 @@ import { challengeOf, rebuildStatement } from './core/statement.ts';
 import { parseTime } from './core/time.ts';
 import type { Vote, VoteSignature } from './core/vote.ts';
 import type { PinnedPasskey, PinnedPasskeys } from './passkeys.ts';
-
-/** An entry with its place in the log. */
-export interface PlacedEntry {
-  sequence: number;
-  id: string;
-  entry: JsonObject;
-}
-
-/** The fault of an assertion, as the rest of a sentence about the signature. */
-const ASSERTION_FAULTS: Record<AssertionFault, string> = {
-  type: 'is not one of webauthn.get',
-  challenge: 'is of another decision than the one in the log',
-  origin: 'was made at another origin',
-  frame: 'was made in a frame of another site',
-  truncated: 'has truncated authenticator data',
-  host: 'was made for another host',
-  presence: 'was made without a person present',
-  verification: 'was made without verifying the person',
-  backup: 'has inconsistent backup flags',
-  signature: 'was not made by the pinned key',
-};
+import {
+  ASSERTION_FAULTS,
+  describeMissingVotes,
+  describeWrongSeries,
+  describeWrongVote,
+  formatMembers,
+  formatVotes,
+  type PlacedEntry,
+} from './vote-faults.ts';
 
 type SignedVote = Vote & { signature: VoteSignature };
 
@@ -293,30 +281,6 @@ function checkValidity(
   }
 }
 
-function describeMissingVotes(
-  { message }: MissingVotes,
-  { sequence, id, entry }: PlacedEntry,
-): Fault {
-  const permission = String(entry.permission_request_id);
-  return entryFault('vote', `lacks votes on ${permission}: ${message}`, {
-    sequence,
-    id,
-    evidence: { permission },
-  });
-}
-
-function describeWrongSeries(
-  { message }: WrongSeries,
-  { sequence, id, entry }: PlacedEntry,
-): Fault {
-  const permission = String(entry.permission_request_id);
-  return entryFault('series', `has a wrong approval by a series, of ${permission}: ${message}`, {
-    sequence,
-    id,
-    evidence: { permission },
-  });
-}
-
 async function attempt<T>(index: number, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -325,34 +289,6 @@ async function attempt<T>(index: number, read: () => Promise<T>): Promise<T> {
   }
 }
 
-function describeWrongVote(
-  { index, message, evidence }: WrongVote,
-  { sequence, id, entry }: PlacedEntry,
-): Fault {
-  const permission = String(entry.permission_request_id);
-  const { votes } = entry.details as JsonObject;
-  const vote = Array.isArray(votes) ? votes[index] : null;
-  const member = isJsonObject(vote) && typeof vote.by === 'string' ? vote.by : null;
-  const who = member === null ? '' : ` by ${member}`;
-  return entryFault(
-    'vote',
-    `has a wrong vote, vote ${index + 1}${who} on ${permission}: ${message}`,
-    {
-      sequence,
-      id,
-      evidence: { permission, vote: index + 1, member, ...evidence },
-    },
-  );
-}
-
 function increment(counts: Map<string, number>, member: string): void {
   counts.set(member, (counts.get(member) ?? 0) + 1);
-}
-
-function formatMembers(counts: Map<string, number>): string {
-  return [...counts].map(([member, votes]) => `${member} (${votes})`).join(', ');
-}
-
-function formatVotes(votes: number): string {
-  return formatCount(votes, 'vote');
 }

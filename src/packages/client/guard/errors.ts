@@ -56,8 +56,8 @@ export class AlreadyUsed extends GuardError {
   readonly code = 'already_used';
 
   /**
-   * What the program that took the use reported, or that it has not; null where it promised no
-   * report, or the service did not say.
+   * The report of the program that took the use, or that there is none yet; null where it promised
+   * no report, or the service did not say.
    */
   get outcome(): Outcome | null {
     return this.permission?.outcome ?? null;

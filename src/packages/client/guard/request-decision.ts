@@ -34,7 +34,7 @@ export const OUTAGE_PAUSE = 5_000;
  */
 const EXPIRY_GRACE_MS = 60_000;
 
-/** What `AccountStopped` says. */
+/** The message of `AccountStopped`. */
 export const STOPPED = 'Somebody stopped all agents of the account. The act did not run.';
 
 /** A permission that was approved for exactly this input, with a token that can be used. */

@@ -18,7 +18,7 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** What is asked for: everything that the event says about the act. */
+/** The act that is asked for: everything that the event says about it. */
 type AskedCall = Pick<HookCall, 'tool' | 'input' | 'cwd'>;
 
 /**

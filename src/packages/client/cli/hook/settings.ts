@@ -19,7 +19,7 @@ import { write } from '../io.ts';
 import type { Session } from '../session.ts';
 import { escapeText } from '../terminal/escape.ts';
 
-/** What the tools' own parsers let pass. */
+/** The deviations from JSON that the tools' own parsers accept. */
 const OPTIONS = { allowTrailingComma: true };
 
 /** The settings file of a tool, as text: comments and whatever else is in it stay. */

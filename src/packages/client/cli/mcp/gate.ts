@@ -6,19 +6,21 @@ import { OutcomeUnknown } from '../../guard/report.ts';
 import type { JsonObject } from '../../json.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
 import { escapeText } from '../terminal/escape.ts';
+import { errorOf, resultOf } from './answer.ts';
 import { askFor } from './ask.ts';
 import { type CallEnd, Continuations, isContinuation, type OnEnd } from './continuations.ts';
 import type { Line } from './lines.ts';
 import {
   type ClientMessage,
-  type ClientRequest,
   INVALID_PARAMS,
   INVALID_REQUEST,
+  keyOf,
   type OtherMessage,
   PARSE_ERROR,
   type RefusedMessage,
   type RequestId,
   readClientLine,
+  refusalOf,
   type ToolCall,
 } from './message.ts';
 import {
@@ -281,11 +283,6 @@ function requireSuccess(end: CallEnd): void {
   if (end === 'unknown') throw new OutcomeUnknown('The server gave no answer that tells.');
 }
 
-/** A message of which nothing but a notification has no id to answer. */
-function refusalOf(request: ClientRequest | null, code: number, reason: string): RefusedMessage {
-  return { kind: 'refused', id: request?.id, code, reason };
-}
-
 /** Writes a message as JSON; null for one that is nested deeper than the stack allows. */
 function write(json: JsonObject): string | null {
   try {
@@ -293,24 +290,6 @@ function write(json: JsonObject): string | null {
   } catch {
     return null;
   }
-}
-
-function resultOf(id: RequestId, text: string, isModern: boolean): string {
-  const result = {
-    content: [{ type: 'text', text }],
-    isError: true,
-    ...(isModern && { resultType: 'complete' }),
-  };
-  return JSON.stringify({ jsonrpc: '2.0', id, result });
-}
-
-function errorOf(id: RequestId | null, code: number, message: string): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } });
-}
-
-/** 1 and "1" are different ids. */
-function keyOf(id: RequestId): string {
-  return JSON.stringify(id);
 }
 
 function isSpace(byte: number): boolean {

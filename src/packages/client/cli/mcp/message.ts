@@ -242,3 +242,17 @@ function quote(name: string): string {
 function refuse(id: RefusedMessage['id'], code: number, reason: string): RefusedMessage {
   return { kind: 'refused', id, code, reason };
 }
+
+/** A message of which nothing but a notification has no id to answer. */
+export function refusalOf(
+  request: ClientRequest | null,
+  code: number,
+  reason: string,
+): RefusedMessage {
+  return { kind: 'refused', id: request?.id, code, reason };
+}
+
+/** 1 and "1" are different ids. */
+export function keyOf(id: RequestId): string {
+  return JSON.stringify(id);
+}

@@ -7,12 +7,12 @@ import { AlreadyUsed, PermissionExpired, PermissionLapsed } from '../../guard/er
 /** The part of the client that the names need. */
 type NamesClient = Pick<Countersign, 'listPermissions'>;
 
-/** What the names of one program's requests have in common. */
+/** The parts that the names of one program's requests have in common. */
 interface NameOptions {
   /** Begins every name. */
   prefix: string;
   /**
-   * What tells its calls from those of others: the command line and folder of a server, or a
+   * Distinguishes its calls from those of other programs: the command line and folder of a server, or a
    * session. Only its digest is sent.
    */
   context: string[];
