@@ -26,7 +26,7 @@ export interface DisabledWebhook {
   disabled_reason: string;
 }
 
-/** What the event `permission.outcome_missing` means, for people. */
+/** Explains the event `permission.outcome_missing` to people. */
 export const MISSING_OUTCOME =
   'The program used its approval and did not report within 10 minutes what happened. The act may ' +
   'have happened, in part or not at all. Find out before it is done again.';
@@ -76,7 +76,7 @@ export interface AccountMessage {
   reason: string | null;
 }
 
-/** What a stop and a resume mean, for people. */
+/** The effects of a stop and of a resume, for people. */
 export const ACCOUNT_EFFECTS: Record<AccountMessage['event'], string> = {
   'account.stopped':
     'Until somebody resumes the account, nothing is requested, approved or used. Denials and ' +

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { composePermissionMail } from '../../../src/receivers/channels/email/compose';
 import {
-  composePermissionMail,
   composeTestMail,
   composeWebhookDisabledMail,
-} from '../../../src/receivers/channels/email/compose';
+} from '../../../src/receivers/channels/email/service-mails';
 import { readLinks, readText } from '../../support/html';
 import { CARD, message, messageWith, minutesLater, NOW, parseHtml, REVIEW, TO } from './samples';
 

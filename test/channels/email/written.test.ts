@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { unseenPattern } from '../../../src/lib/unseen';
-import {
-  composePermissionMail,
-  composeTestMail,
-  composeWebhookDisabledMail,
-} from '../../../src/receivers/channels/email/compose';
+import { composePermissionMail } from '../../../src/receivers/channels/email/compose';
 import { composeDigest } from '../../../src/receivers/channels/email/compose-digest';
 import { MAX_PART_BYTES, MAX_SUBJECT, type Mail } from '../../../src/receivers/channels/email/mail';
+import {
+  composeTestMail,
+  composeWebhookDisabledMail,
+} from '../../../src/receivers/channels/email/service-mails';
 import { depth } from '../../support/depth';
 import { readLinks, readText } from '../../support/html';
 import { CARD, findLinks, message, messageWith, NOW, parseHtml, TO } from './samples';

@@ -1,5 +1,5 @@
+import { endWord, isOutcomeMissing, OUTCOME_UNKNOWN } from '../event-words';
 import type { PermissionMessage } from '../message';
-import { endWord, isOutcomeMissing, OUTCOME_UNKNOWN } from './compose';
 import type { Block, ListedRequest, Phrase } from './document';
 import type { Mail, Recipient } from './mail';
 import { renderMail } from './render';

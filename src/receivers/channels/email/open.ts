@@ -6,14 +6,10 @@ import { type ClaimedWebhook, GONE, NOT_KEPT, type Target } from '../../target';
 import { isOfAccount } from '../channel';
 import { divideByPerson, reasonNotToAsk } from '../due-messages';
 import { readAccountMessage, readDisabledWebhook, readMessage } from '../message';
-import {
-  composeAccountMail,
-  composePermissionMail,
-  composeTestMail,
-  composeWebhookDisabledMail,
-} from './compose';
+import { composePermissionMail } from './compose';
 import { composeDigest } from './compose-digest';
 import type { Mail, Recipient } from './mail';
+import { composeAccountMail, composeTestMail, composeWebhookDisabledMail } from './service-mails';
 import { prepareMail } from './transport';
 import { safeRecipient } from './written';
 

@@ -5,8 +5,8 @@ import { logFailure } from '../../../lib/log';
 import { SECOND } from '../../../lib/time';
 import { sendAttempt } from '../../dispatch/send';
 import type { SendLimits } from '../send-limits';
-import { composeConfirmationMail } from './compose';
 import { type AddressOwner, signConfirmationAddress } from './confirmation-address';
+import { composeConfirmationMail } from './service-mails';
 import { prepareMail } from './transport';
 
 interface Context {

@@ -115,3 +115,9 @@ export function toOneLine(text: string, max: number): string {
 function preventLinks(text: string): string {
   return text.replace(LINK_SEAMS, WORD_JOINER);
 }
+
+/** Maximum number of characters of a text in lines of its own. */
+export const MAX_TEXT = 1_000;
+
+/** Maximum number of characters of a title or a name. */
+export const MAX_LINE = 200;

@@ -1,9 +1,9 @@
 import { withScriptsMark } from '../../../lib/scripts';
 import { amountOf } from '../../../permissions/amount';
 import { isAsking } from '../channel';
-import { wordsOf } from '../email/compose';
 import { count } from '../email/time-text';
 import { toOneLine } from '../email/written';
+import { wordsOf } from '../event-words';
 import {
   ACCOUNT_EFFECTS,
   type AccountMessage,
@@ -11,7 +11,7 @@ import {
   type PermissionMessage,
 } from '../message';
 
-/** What a device gets. Its service worker shows it (`console/push-worker`). */
+/** The notification that a device gets. Its service worker shows it (`console/push-worker`). */
 export interface PushNotification {
   title: string;
   body: string;
