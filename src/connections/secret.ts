@@ -5,7 +5,7 @@ import { concatBytes } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import type { ConnectionRow } from './connection';
 
-/** What a secret is bound to: encrypted for one of these, it can be read for no other. */
+/** The owner to which a secret is bound: encrypted for one, it can be read for no other. */
 interface SecretOwner {
   account: Id<'user'>;
   connection: Id<'conn'>;

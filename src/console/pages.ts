@@ -5,7 +5,7 @@ import { preloadEntry } from '../audit/get';
 import { Problem } from '../errors';
 import type { AppEnv, Scope } from '../http/context';
 import { preloadPermissionWithContents } from '../permissions/contents';
-import { preloadPermission } from '../permissions/permission';
+import { preloadPermission } from '../permissions/find-permission';
 import { preloadDecidable } from '../permissions/preload-decidable';
 import { preloadPolicy } from '../policies/update';
 import { preloadReceipt } from '../receipts/get-receipt';

@@ -343,7 +343,7 @@ export type SeriesTerms = {
 };
 
 /**
- * What has become of the outcome that a request promised to report. `promised` until the use. The
+ * The states of the outcome that a request promised to report. `promised` until the use. The
  * database stores places in this list: append, never reorder.
  */
 export const OUTCOME_STATES = ['promised', 'awaited', 'unknown', 'succeeded', 'failed'] as const;
@@ -412,7 +412,7 @@ export const permissions = sqliteTable(
     /** The sequence of the entry of the request; null if it promised no outcome. */
     requestEntry: integer('request_entry'),
     /**
-     * What happened after the use; null if no outcome was promised. A report changes it: see
+     * The outcome after the use; null if none was promised. A report changes it: see
      * `permissionOutcomes`.
      */
     outcomeState: codeColumn(OUTCOME_STATES)('outcome_state'),
@@ -595,7 +595,7 @@ export const CONNECTION_AUTH_TYPES = ['none', 'basic', 'header'] as const;
 export const CONNECTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export const CONNECTION_EFFECTS = ['ask', 'allow', 'deny'] as const;
 
-/** What happens with the calls of a connection that a rule fits: see `ConnectionRule` of the API. */
+/** How a connection treats the calls that a rule fits: see `ConnectionRule` of the API. */
 export interface StoredConnectionRule {
   methods?: (typeof CONNECTION_METHODS)[number][] | undefined;
   paths?: string[] | undefined;
@@ -716,7 +716,7 @@ export const policies = sqliteTable(
     budget: text({ mode: 'json' }).$type<PolicyBudget>(),
     expiresAt: integer('expires_at'),
     /**
-     * What the policy has approved since the start of the newest window that it was counted in.
+     * The approvals of the policy since the start of the newest window that it was counted in.
      * Every approval that a budget counts writes them, so no index has them.
      */
     usageWindowStart: integer('usage_window_start').notNull(),

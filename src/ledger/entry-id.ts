@@ -8,7 +8,7 @@ const SALT_LENGTH = 16;
  */
 export const ENTRY_RANDOM_LENGTH = SALT_LENGTH + 6;
 
-/** What the id of an entry is computed from. */
+/** The values from which the id of an entry is computed. */
 export interface EntryIdentity {
   /** Milliseconds since the epoch. */
   createdAt: number;

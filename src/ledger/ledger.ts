@@ -132,7 +132,7 @@ interface Transition<C extends Batch, Q extends readonly Query[]> {
   answer: Answer | null;
 }
 
-/** What belongs into the transaction of another change. */
+/** Records, guards and changes that belong into the transaction of another change. */
 export interface FurtherChange {
   records: readonly ActivityRecord[];
   guards: readonly Guard[];

@@ -13,7 +13,7 @@ const NO_SUCH_NAME = 3;
 
 const LOOKUP_FAILED = 'The host name could not be looked up.';
 
-/** What a look-up needs of the runtime. */
+/** The part of the runtime that a look-up needs. */
 interface Network {
   fetch(url: string, options: RequestInit): Promise<Response>;
   timeout(milliseconds: number): AbortSignal;

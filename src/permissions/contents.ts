@@ -11,14 +11,8 @@ import type { Json } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { DIGEST, DIGEST_LENGTH, digestOf } from './digest';
-import {
-  isPermissionWithId,
-  NOW,
-  PERMISSION_ID,
-  type PermissionRow,
-  type ReviewedPermission,
-  reviewedColumns,
-} from './permission';
+import { isPermissionWithId, NOW, PERMISSION_ID, reviewedColumns } from './find-permission';
+import type { PermissionRow, ReviewedPermission } from './permission';
 import { MAX_CONTENT_BYTES, Preview } from './preview';
 import { type SeriesUsage, seriesUsageColumn } from './series/usage';
 

@@ -7,10 +7,9 @@ import type { Entry } from '../ledger/entry';
 import type { Guard } from '../ledger/guard';
 import { withPrefix } from '../lib/typeid';
 import { deciderOf, digestDetails, draftPermissionEntry } from './draft-entry';
+import { isPermissionWithId, notPending } from './find-permission';
 import { limitsOf } from './limits';
 import {
-  isPermissionWithId,
-  notPending,
   type Permission,
   type PermissionRow,
   presentPermission,

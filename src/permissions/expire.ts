@@ -14,7 +14,8 @@ import type { JsonObject } from '../lib/json';
 import { logFailure } from '../lib/log';
 import { idBytes, withPrefix } from '../lib/typeid';
 import { draftPermissionEntry } from './draft-entry';
-import { readVotes, reviewDetails, votesSql } from './reviews/review';
+import { reviewDetails } from './reviews/review';
+import { readVotes, votesSql } from './reviews/review-column';
 import { hasVotes } from './reviews/vote';
 
 /** Maximum number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
@@ -126,7 +127,7 @@ const isTokenDue = (now: number) =>
   sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now}`;
 
 /**
- * What of the row expired. A request that expired when it was made was withdrawn, with its
+ * The part of the row that expired. A request that expired when it was made was withdrawn, with its
  * connection: no other request lives less than a minute.
  */
 const whatExpired = sql<'request' | 'token' | 'withdrawn'>`case

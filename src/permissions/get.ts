@@ -13,7 +13,8 @@ import {
   preloadPermissionWithContents,
   presentContents,
 } from './contents';
-import { Permission, presentPermission, requirePermission, statusAt } from './permission';
+import { requirePermission } from './find-permission';
+import { Permission, presentPermission, statusAt } from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 import { pauseAfter } from './wait';
 

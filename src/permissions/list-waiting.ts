@@ -11,13 +11,9 @@ import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { byId, type Id, idBytes, parseId } from '../lib/typeid';
 import { readStored } from './contents';
+import { reviewedColumns } from './find-permission';
 import { notifiedNobodySql } from './notified-nobody';
-import {
-  type Permission,
-  presentPermission,
-  type ReviewedPermission,
-  reviewedColumns,
-} from './permission';
+import { type Permission, presentPermission, type ReviewedPermission } from './permission';
 import type { Preview } from './preview';
 import { awaitsDecisionOf, isEligible, isOwner } from './reviews/reviewers';
 import { type Standing, standingOf, type Voter } from './reviews/voter';

@@ -14,12 +14,12 @@ import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { byId, type Id, idBytes, parseId } from '../lib/typeid';
+import { reviewedColumns } from './find-permission';
 import {
   Permission,
   PermissionStatus,
   presentPermission,
   type ReviewedPermission,
-  reviewedColumns,
 } from './permission';
 import { type PermissionFilter, type Place, selectListed } from './select-listed';
 import { signActiveTokens } from './tokens/sign-active-tokens';

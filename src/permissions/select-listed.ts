@@ -45,7 +45,7 @@ const MAX_EXAMINED = 500;
 /**
  * Selects the permissions of a page, newest first, as `id`, `place` and `is_end`.
  *
- * What was requested, decided or has expired is read from the log, as far back as the account's
+ * Requests, decisions and expiries are read from the log, as far back as the account's
  * retention: an index of the log has the entries of one event, agent and action as one range. What
  * is pending is read from indexes of what is pending; what has an external id or an outcome, what a
  * member decided or voted on, and what a connection made, from indexes of these. So the cost of a page does not depend on how

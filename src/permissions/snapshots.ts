@@ -4,12 +4,8 @@ import type { Reader } from '../db/database';
 import { isAgentOfPermission } from '../db/permission-joins';
 import { agents, type EventNames, members, permissions, policies } from '../db/schema';
 import { type Id, parseId } from '../lib/typeid';
-import {
-  type Permission,
-  presentPermission,
-  type ReviewedPermission,
-  reviewedColumns,
-} from './permission';
+import { reviewedColumns } from './find-permission';
+import { type Permission, presentPermission, type ReviewedPermission } from './permission';
 
 /** A permission as messages about its events need it. */
 export interface PermissionSnapshot {
@@ -51,7 +47,7 @@ export async function loadPermissionSnapshots(
   );
 }
 
-/** What stands for who decided if that has no name: an approval by a series names its first permission. */
+/** The words for a decider without a name. An approval by a series names its first permission. */
 function nameOfOther(id: string): string {
   return parseId('perm', id) ? 'a series' : id;
 }

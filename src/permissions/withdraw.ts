@@ -5,12 +5,8 @@ import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { settlePermission, untilUnchanged } from './decide';
 import { draftPermissionEntry } from './draft-entry';
-import {
-  Permission,
-  preloadPermission,
-  type ReviewedPermission,
-  requirePending,
-} from './permission';
+import { preloadPermission, requirePending } from './find-permission';
+import { Permission, type ReviewedPermission } from './permission';
 import { reviewDetails } from './reviews/review';
 
 interface WithdrawalContext extends AgentContext {

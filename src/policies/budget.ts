@@ -61,7 +61,7 @@ export const BudgetField = lazy(() =>
     }),
 );
 
-/** What a policy has approved in the current window of its budget. */
+/** The approvals of a policy in the current window of its budget. */
 export const UsageField = lazy(() =>
   z
     .object({
@@ -149,7 +149,7 @@ export function restartsCount(before: PolicyBudget | null, after: PolicyBudget |
 }
 
 /**
- * What a policy has approved in the window of a time. A window that has been counted in never gives
+ * The approvals of a policy in the window of a time. A window that has been counted in never gives
  * way to an earlier one, so a request that commits late counts in the later window.
  */
 function usageAt(policy: CountedPolicy, budget: PolicyBudget, time: number): UsageColumns {
@@ -202,7 +202,7 @@ export function isExhausted(policy: CountedPolicy, limits: CountedLimits, now: n
   return usage.usageSumMillionths + taken > (toMillionths(budget.sum.max) ?? 0);
 }
 
-/** What an approval takes of a budget, for the transaction that stores the approval. */
+/** The share of a budget that an approval takes, for the transaction that stores the approval. */
 export interface BudgetUse {
   /**
    * The guard that the policy still is as it was read, and still has room: fails with `otherwise`.

@@ -11,15 +11,9 @@ import { answer, created, operation } from '../http/operation';
 import type { Guard } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { requireFitForEffect, requireInFuture, startCount } from './budget';
+import { policyFields } from './fields';
 import { policyGuards } from './guards';
-import {
-  examplePolicyFields,
-  MAX_POLICIES,
-  Policy,
-  policyFields,
-  presentPolicy,
-  ruleFor,
-} from './policy';
+import { examplePolicyFields, MAX_POLICIES, Policy, presentPolicy, ruleFor } from './policy';
 
 /** A policy as clients send it, with the defaults of what they leave out. */
 export const PolicyCreation = lazy(() => {

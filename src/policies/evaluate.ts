@@ -2,7 +2,8 @@ import { equalJson, isJsonObject, type Json, type JsonObject, ownValue } from '.
 import { matchesPattern } from '../lib/pattern';
 import { byId, type Id } from '../lib/typeid';
 import { isExhausted } from './budget';
-import type { PolicyCondition, PolicyRow } from './policy';
+import type { PolicyCondition } from './fields';
+import type { PolicyRow } from './policy';
 
 /** The part of a request that policies look at. */
 export interface EvaluatedRequest {

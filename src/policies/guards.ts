@@ -6,7 +6,8 @@ import { ownAgentsGuard } from '../ledger/agents-guard';
 import type { Guard } from '../ledger/guard';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
-import { countReviewersByRuleSql, ruleSql } from '../permissions/reviews/reviewers';
+import { countReviewersByRuleSql } from '../permissions/reviews/count-reviewers';
+import { ruleSql } from '../permissions/reviews/reviewers';
 
 /** The fields that the guards of a policy check. Undefined fields are not checked. */
 interface CheckedFields {

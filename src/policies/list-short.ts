@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { policies } from '../db/schema';
 import type { UserContext } from '../http/context';
 import { type Id, idBytes } from '../lib/typeid';
-import { countReviewersByRuleSql } from '../permissions/reviews/reviewers';
+import { countReviewersByRuleSql } from '../permissions/reviews/count-reviewers';
 import { MAX_APPROVALS } from '../permissions/reviews/rule';
 
 /** An active policy that has fewer reviewers than it needs. */

@@ -14,12 +14,8 @@ import { countField, idField } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { DAY } from '../lib/time';
 import { makeId, smallestIdAt } from '../lib/typeid';
-import {
-  type PermissionRow,
-  PermissionStatus,
-  permissionColumns,
-  statusAt,
-} from '../permissions/permission';
+import { permissionColumns } from '../permissions/find-permission';
+import { type PermissionRow, PermissionStatus, statusAt } from '../permissions/permission';
 import { requireFitForEffect, startCount } from './budget';
 import { PolicyCreation } from './create';
 import { evaluatePolicies } from './evaluate';

@@ -12,11 +12,8 @@ import { countField, idField } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { idBytes, parseId } from '../lib/typeid';
 import { permissionFields } from '../permissions/permission-fields';
-import {
-  countReviewersByRuleSql,
-  ownerOfAgentSql,
-  ruleSql,
-} from '../permissions/reviews/reviewers';
+import { countReviewersByRuleSql } from '../permissions/reviews/count-reviewers';
+import { ownerOfAgentSql, ruleSql } from '../permissions/reviews/reviewers';
 import { shortText } from '../permissions/tokens/token-input';
 import { DECISIONS, evaluatePolicies } from './evaluate';
 import { assertLoaded, type PolicyRow, selectActivePolicies } from './policy';

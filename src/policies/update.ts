@@ -13,15 +13,9 @@ import { type Guard, hasRow } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { requireFitForEffect, requireInFuture, restartsCount, startCount } from './budget';
+import { policyFields } from './fields';
 import { policyGuards } from './guards';
-import {
-  isPolicyWithId,
-  Policy,
-  type PolicyRow,
-  policyFields,
-  presentPolicy,
-  ruleFor,
-} from './policy';
+import { isPolicyWithId, Policy, type PolicyRow, presentPolicy, ruleFor } from './policy';
 
 const PolicyUpdate = lazy(() =>
   atLeastOneField(z.strictObject(policyFields()).partial()).meta({

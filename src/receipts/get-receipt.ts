@@ -8,8 +8,7 @@ import { proveEntry } from '../audit/tree/prove-inclusion';
 import { LogSigner } from '../audit/tree/signer';
 import { readCosignedHead } from '../audit/witnesses/cosigned-head';
 import type { Reader } from '../db/database';
-import type { LoadedRows } from '../http/access';
-import { userAccess } from '../http/access';
+import { type LoadedRows, userAccess } from '../http/access';
 import type { RequestContext, UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
@@ -20,7 +19,7 @@ import {
   type PermissionWithContents,
   presentContents,
 } from '../permissions/contents';
-import { requirePermission } from '../permissions/permission';
+import { requirePermission } from '../permissions/find-permission';
 import { RECEIPT_TYPE, Receipt } from './receipt';
 import { chooseEntries, type EntryRows, type SaltedEntry, selectEntries } from './select-entries';
 

@@ -6,7 +6,7 @@ import { formatTime } from '../lib/time';
 import type { Control, LogTree, ReportContent } from './content';
 import { type ControlDefinition, FRAMEWORKS } from './controls';
 import { MAX_DRAWS, SAMPLE_SIZE } from './draw-sample';
-import { QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
+import { QUICK_DECISION_MS, RETRY_WINDOW } from './entry-group';
 import { findExceptions } from './find-exceptions';
 import type { PeriodFacts } from './gather-facts';
 import { MAX_LISTED_ACTIVITY } from './read-account';

@@ -153,8 +153,8 @@ export interface ReportContent {
   /** Agents with entries in the period, most requests first. */
   agents: AgentFigures[];
   /**
-   * What became of the acts whose tokens were used in the period, as their programs say. Acts whose
-   * programs promised no report are not counted.
+   * The outcomes of the acts whose tokens were used in the period, as their programs say. Acts
+   * whose programs promised no report are not counted.
    */
   outcomes: {
     succeeded: number;

@@ -1,5 +1,5 @@
 import type { DeciderFigures, ReportException } from './content';
-import { isMemberId, QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
+import { isMemberId, QUICK_DECISION_MS, RETRY_WINDOW } from './entry-group';
 import type { PeriodFacts } from './gather-facts';
 import {
   countWas,

@@ -8,12 +8,11 @@ import { LOG_SPAN } from '../ledger/append';
 import { entryId } from '../ledger/entry-id';
 import { DAY } from '../lib/time';
 import type { AgentFigures, DeciderFigures, EntryReferences, ReportContent } from './content';
+import { isMemberId, isPolicyId } from './entry-group';
 import {
   type CountWithExamples,
   emptyCounts,
   type Figures,
-  isMemberId,
-  isPolicyId,
   sumCounts,
   type Topic,
 } from './figures';

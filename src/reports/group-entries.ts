@@ -12,10 +12,10 @@ import {
   type CountedVote,
   type EntryGroup,
   FLAGS,
-  MAX_EXAMPLES,
   QUICK_DECISION_MS,
   RETRY_WINDOW,
-} from './figures';
+} from './entry-group';
+import { MAX_EXAMPLES } from './figures';
 import { type CountedOutcome, MAX_LISTED_OUTCOMES, outcomeOfUse } from './outcomes';
 
 /**

@@ -1,6 +1,6 @@
 import type { POLICY_EFFECTS } from '../db/schema';
 import type { EntryReferences, Finding } from './content';
-import { isMemberId } from './figures';
+import { isMemberId } from './entry-group';
 import type { PeriodFacts } from './gather-facts';
 import { countIs, countWas, formatCount, isOrAre, prose, wasOrWere } from './wording';
 

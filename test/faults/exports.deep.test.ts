@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { JOB_SIZES, type JobSizes } from '../../src/files/job';
+import { JOB_SIZES, type JobSizes } from '../../src/files/job-context';
 import { TestBucket } from '../support/bucket';
 import {
   download,

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { JOB_SIZES, type JobSizes } from '../../src/files/job';
+import { JOB_SIZES, type JobSizes } from '../../src/files/job-context';
 import { download, fillLog, finishFile, listObjects, sha256 } from '../support/exports';
 import { FAULTS_TIMEOUT, failingCalls, MODES, strideOf } from '../support/failing-calls';
 import { Outage, type OutageMode } from '../support/outage';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JOB_SIZES, type JobSizes } from '../../src/files/job';
+import { JOB_SIZES, type JobSizes } from '../../src/files/job-context';
 import { depth } from '../support/depth';
 import { makeMember, type TestMember } from '../support/members';
 import { makeReport, openReport, startReport } from '../support/reports';

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { parse } from 'csv-parse/browser/esm/sync';
 import { parquetReadObjects } from 'hyparquet';
-import type { JobSizes } from '../../src/files/job';
+import type { JobSizes } from '../../src/files/job-context';
 import { BackgroundWork } from './background-work';
 import { type Json, ORIGIN, type TestAccount, type TestAgent, type World } from './world';
 

@@ -3,7 +3,7 @@ import type { WaitUntil } from '../../src/background/consume';
 import { consumeFileQueue } from '../../src/background/file-queue';
 import { consumeWebhookQueue } from '../../src/background/webhook-queue';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
-import type { JobSizes } from '../../src/files/job';
+import type { JobSizes } from '../../src/files/job-context';
 
 interface Waiting<M> {
   body: M;

@@ -1,4 +1,4 @@
-import type { JobSizes } from '../../src/files/job';
+import type { JobSizes } from '../../src/files/job-context';
 import { download } from './exports';
 import type { Json, TestAccount } from './world';
 

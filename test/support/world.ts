@@ -3,7 +3,7 @@ import { createApp } from '../../src/app';
 import { runCron, SCHEDULES } from '../../src/background/run-cron';
 import { describeApi } from '../../src/docs/document';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
-import type { JobSizes } from '../../src/files/job';
+import type { JobSizes } from '../../src/files/job-context';
 import { ApiDocument } from './api-document';
 import { BackgroundWork } from './background-work';
 import { checkedDatabases } from './checked-database';

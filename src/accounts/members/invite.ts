@@ -12,13 +12,8 @@ import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { InvitedMember, makeInvitation } from './invitation';
-import {
-  memberFields,
-  memberLimitGuard,
-  presentMember,
-  refuseEmailTaken,
-  requireGrantable,
-} from './member';
+import { memberFields, memberLimitGuard, presentMember, refuseEmailTaken } from './member';
+import { requireGrantable } from './rank';
 
 /** The body of the request. */
 export const MemberInvitation = lazy(() =>

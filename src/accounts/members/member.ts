@@ -1,26 +1,16 @@
-import {
-  and,
-  eq,
-  getTableColumns,
-  gt,
-  type InferSelectModel,
-  notInArray,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
 import { PASSKEYS_BY_MEMBER } from '../../db/passkeys-by-member';
-import { accounts, MEMBER_ROLES, MEMBER_STATUSES, type MemberRole, members } from '../../db/schema';
+import { accounts, MEMBER_ROLES, MEMBER_STATUSES, members } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
-import type { MemberRef, RequestContext, Scope, UserPrincipal } from '../../http/context';
+import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
-import { MemberRoleField, ROLE_SCOPES } from '../../identity/roles';
+import { MemberRoleField } from '../../identity/roles';
 import { type Guard, hasRow } from '../../ledger/guard';
-import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
@@ -153,51 +143,6 @@ export function requireMember([row]: MemberRow[] = []): MemberRow {
   return row;
 }
 
-/**
- * Whether a caller may invite, change or remove a member with a role. Only an owner may do so with
- * an owner.
- */
-export function hasRankOver({ member }: Pick<UserPrincipal, 'member'>, role: MemberRole): boolean {
-  return role !== 'owner' || member?.role === 'owner';
-}
-
-/** @throws Problem `insufficient_role` for a caller without {@link hasRankOver} */
-export function requireRankOver(principal: UserPrincipal, role: MemberRole): void {
-  if (hasRankOver(principal, role)) return;
-  throw new Problem('insufficient_role', 'Only an owner may invite, change or remove an owner.');
-}
-
-/** The part of a caller that decides which roles the caller may give. */
-type Granter = Pick<UserPrincipal, 'member' | 'scopes'>;
-
-/** The roles that a caller may give somebody. */
-export function grantableRoles(principal: Granter): MemberRole[] {
-  return MEMBER_ROLES.filter(
-    (role) => hasRankOver(principal, role) && missingScopes(principal, role).length === 0,
-  );
-}
-
-/** The scopes of a role that the caller's credential lacks. */
-function missingScopes({ scopes }: Granter, role: MemberRole): Scope[] {
-  return ROLE_SCOPES[role].filter((scope) => !scopes.includes(scope));
-}
-
-/**
- * Refuses a caller who may not give somebody a role: one whose credential lacks a scope of the
- * role.
- * @throws Problem `insufficient_role`
- */
-export function requireGrantable(principal: UserPrincipal, role: MemberRole): void {
-  requireRankOver(principal, role);
-  const missing = missingScopes(principal, role);
-  if (missing.length === 0) return;
-  throw new Problem(
-    'insufficient_role',
-    `Your credential lacks scopes of the role \`${role}\`: ${missing.join(', ')}. You can give a role only if you have all of its scopes.`,
-    { errors: [{ path: 'body.role', message: 'has scopes that the calling credential lacks' }] },
-  );
-}
-
 /** The guard of a change after which a member is no active owner any more: another member is. */
 export function otherOwnerGuard(account: number, id: Id<'member'>): Guard {
   return {
@@ -259,44 +204,4 @@ export function refuseEmailTaken(error: unknown): never {
   throw new Problem('conflict', 'Another member has this e-mail address.', {
     errors: [{ path: 'body.email', message: 'belongs to another member' }],
   });
-}
-
-/**
- * Makes the statement that ends the open invitations of a member that the member could not make
- * with another role.
- * @param role the new role; null if the member can invite nobody any more
- */
-export function endInvitations(
-  write: RecordWriter,
-  account: number,
-  { by, role, now }: { by: Id<'member'>; role: MemberRole | null; now: number },
-) {
-  return write
-    .update(members)
-    .set({ invitationHash: null, invitationExpiresAt: now, updatedAt: now })
-    .where(
-      and(
-        isInvited(account),
-        eq(members.invitedBy, by),
-        gt(members.invitationExpiresAt, now),
-        notInArray(members.role, role === null ? [] : invitableRoles({ id: by, role })),
-      ),
-    );
-}
-
-/**
- * The condition that finds the invited members of an account. By itself SQLite takes the primary
- * key, and reads everybody who ever was a member.
- */
-function isInvited(account: number): SQL {
-  return sql`(${members.account}, ${members.id}) in (
-    select invited.account, invited.id from ${members} as invited indexed by members_by_status
-    where invited.account = ${account} and invited.status = ${codeOf(MEMBER_STATUSES, 'invited')}
-  )`;
-}
-
-/** The roles to which a member can invite people. */
-function invitableRoles(member: MemberRef): MemberRole[] {
-  const scopes = ROLE_SCOPES[member.role];
-  return scopes.includes('account:write') ? grantableRoles({ member, scopes }) : [];
 }

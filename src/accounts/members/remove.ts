@@ -12,8 +12,8 @@ import type { FurtherChange, RecordWriter } from '../../ledger/ledger';
 import { checkSeries } from '../../ledger/series-checks';
 import { type Id, idBytes } from '../../lib/typeid';
 import { endDevices } from '../../outbox/end-devices';
+import { endInvitations } from './end-invitations';
 import {
-  endInvitations,
   isMemberWithId,
   keptAfterRemoval,
   type MemberRow,
@@ -21,8 +21,8 @@ import {
   otherOwnerGuard,
   preloadMember,
   requireMember,
-  requireRankOver,
 } from './member';
+import { requireRankOver } from './rank';
 
 /**
  * Removes a member for good. In the same transaction deletes the member's tokens, sessions and devices,

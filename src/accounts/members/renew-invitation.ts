@@ -13,9 +13,9 @@ import {
   type MemberRow,
   memberWasAsRead,
   preloadMember,
-  requireGrantable,
   requireMember,
 } from './member';
+import { requireGrantable } from './rank';
 
 /**
  * Makes a new invitation for a member who has not joined yet. The old invitation no longer works.

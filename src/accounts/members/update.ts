@@ -14,8 +14,8 @@ import type { FurtherChange } from '../../ledger/ledger';
 import { checkSeries } from '../../ledger/series-checks';
 import { lazy } from '../../lib/lazy';
 import { endDevices } from '../../outbox/end-devices';
+import { endInvitations } from './end-invitations';
 import {
-  endInvitations,
   isMemberWithId,
   Member,
   type MemberRow,
@@ -24,10 +24,9 @@ import {
   otherOwnerGuard,
   preloadMember,
   presentMember,
-  requireGrantable,
   requireMember,
-  requireRankOver,
 } from './member';
+import { requireGrantable, requireRankOver } from './rank';
 
 export const MemberUpdate = lazy(() =>
   atLeastOneField(

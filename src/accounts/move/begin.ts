@@ -4,7 +4,7 @@ import type { Database } from '../../db/database';
 import { agents, erasures, MOVE_DIRECTIONS, moves, PERMISSION_STATUSES } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import { idBytes } from '../../lib/typeid';
-import { raw } from './moved-tables';
+import { raw } from './moved-table';
 import type { MoverShard } from './shard';
 import type { Move } from './turns';
 

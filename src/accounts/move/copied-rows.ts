@@ -8,7 +8,7 @@ import {
   type MovedTable,
   type NumberedKind,
   raw,
-} from './moved-tables';
+} from './moved-table';
 
 /** A row to copy: its columns and its key, each a JSON array, with the numbers of the old shard. */
 export interface CopiedRow {

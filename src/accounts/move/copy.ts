@@ -9,13 +9,8 @@ import {
   selectRowsOfPermissions,
 } from './copied-rows';
 import { insertCopies } from './insert-copies';
-import {
-  LOG,
-  type MovedAccount,
-  type MovedTable,
-  raw,
-  TABLES_OF_PERMISSIONS,
-} from './moved-tables';
+import { type MovedAccount, type MovedTable, raw } from './moved-table';
+import { LOG, TABLES_OF_PERMISSIONS } from './moved-tables';
 import { type Move, takeTurn, updateMove } from './turns';
 
 /** A move of which rows are copied. */

@@ -3,7 +3,7 @@ import { codeOf } from '../../db/columns';
 import type { Database, Statement } from '../../db/database';
 import { MOVED_NUMBERS, moveNumbers } from '../../db/schema';
 import { type CopiedRow, insertRows, numbersInRows, type Renumbering } from './copied-rows';
-import type { MovedTable, NumberedKind } from './moved-tables';
+import type { MovedTable, NumberedKind } from './moved-table';
 
 /**
  * Maximum characters of rows in one statement: D1 takes 2 MB, and a character may have three bytes.

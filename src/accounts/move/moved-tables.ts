@@ -1,16 +1,13 @@
-import { type SQL, sql, type Table } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import {
   accounts,
-  activity,
   agentKeys,
   agentStatistics,
   agents,
   auditEntries,
-  connectionCalls,
   connectionReads,
   connections,
-  deliveries,
   ERASURE_KINDS,
   erasedEntries,
   erasures,
@@ -25,15 +22,12 @@ import {
   PERMISSION_STATUSES,
   passkeys,
   permissionContents,
-  permissionEvents,
   permissions,
   policies,
   reviews,
-  series,
   seriesChecks,
   sessions,
   slackLinks,
-  storedAnswers,
   trees,
   usedChallenges,
   userTokens,
@@ -42,169 +36,20 @@ import {
   webhooks,
 } from '../../db/schema';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../../ledger/append';
-import { toHex } from '../../lib/bytes';
-import { DAY, HOUR } from '../../lib/time';
-import { type Id, idBytes, type Prefix, smallestIdAt } from '../../lib/typeid';
-
-/** An account that moves, as it is on the shard that it leaves. */
-export interface MovedAccount {
-  number: number;
-  id: Id<'user'>;
-  /** The position in the log up to which entries are copied while the account is in use. */
-  logPosition: number;
-  /** When the copy began, by the clock of the service. */
-  reservedAt: number;
-  /** Since when it had requests that waited, or events that were not delivered. */
-  openSince: number;
-}
-
-/** A kind of record that gets another number on each shard. */
-export type NumberedKind = (typeof MOVED_NUMBERS)[number];
-
-/**
- * How to copy a column whose value depends on the shard: renumbered as the number of the account,
- * an agent or a webhook, or as a position in the log, which contains the account's number (see
- * {@link LOG_SPAN}); not at all (`left out`); or as the value of an SQL expression.
- */
-export type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
-
-/** A table that is copied when an account moves. */
-export interface MovedTable {
-  table: Table;
-  /**
-   * The condition for the account's rows; for a nested table, a select of their parents. Where
-   * `firstKey` is set, this is only the upper bound: it also matches rows before it, which belong
-   * to other accounts.
-   */
-  ownRows: (account: MovedAccount) => SQL;
-  /** The condition for the rows among these that are copied; without it, all are. */
-  only?: (account: MovedAccount) => SQL;
-  /**
-   * Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the
-   * first key column.
-   */
-  isNested?: boolean;
-  /** The key columns, without the account. */
-  key: readonly string[];
-  /**
-   * The key after which the account's rows begin, for a table whose key contains the account's
-   * number.
-   */
-  firstKey?: (account: MovedAccount) => string;
-  /**
-   * How to copy columns whose values depend on the shard, by column. Other columns are copied
-   * unchanged.
-   */
-  copyAs?: Record<string, Kind>;
-  /**
-   * The column with the id of a permission. Rows of the permissions that new entries are about are
-   * copied again.
-   */
-  permission?: 'id' | 'permission';
-  /** Narrows the search for the rows of some permissions to an index of the table. */
-  rowsOfPermissions?: (account: MovedAccount, ids: SQL) => SQL;
-  /** Whether the new shard may have older copies of the rows, which are replaced. */
-  replaces?: boolean;
-}
+import { divided, WRITE_DELAY } from './divided-tables';
+import {
+  account,
+  agent,
+  type MovedAccount,
+  type MovedTable,
+  ownAccount,
+  ownAgents,
+  raw,
+} from './moved-table';
 
 const processing = codeOf(FILE_STATUSES, 'processing');
+
 const pending = codeOf(PERMISSION_STATUSES, 'pending');
-const ownAccount = ({ number }: Pick<MovedAccount, 'number'>) => sql`account = ${raw(number)}`;
-const ownAgents = ({ number }: MovedAccount) =>
-  sql`select number as parent from agents where account = ${raw(number)}`;
-const ownWebhooks = ({ number }: MovedAccount) =>
-  sql`select number as parent from webhooks where account = ${raw(number)}`;
-const ownSubjects = ({ number, id }: MovedAccount) =>
-  sql`select ${blob(id)} as parent union all select id from agents where account = ${raw(number)}`;
-const account = { account: 'account' } as const;
-const agent = { agent: 'agent' } as const;
-
-/**
- * Milliseconds before the begin of the copy from which on a row may still be written: a call that
- * began earlier has ended long ago.
- */
-const WRITE_DELAY = HOUR;
-/**
- * Milliseconds after which nothing of a request changes: it waits for a week at most, and its token
- * lives for another.
- */
-const REQUEST_LIFETIME = 15 * DAY;
-
-/** A table with rows that are final when the copy begins, and others that may still change. */
-interface DividedTable extends MovedTable {
-  /** The condition for the final rows. */
-  isFinal: (account: MovedAccount) => SQL;
-}
-
-const events: DividedTable = {
-  table: permissionEvents,
-  ownRows: ownAccount,
-  key: ['permission', 'event'],
-  copyAs: account,
-  permission: 'permission',
-  replaces: true,
-  isFinal: ({ openSince }) =>
-    sql`permission < ${blob(smallestIdAt('perm', openSince - REQUEST_LIFETIME))}`,
-};
-
-const activityRecords: DividedTable = {
-  table: activity,
-  ownRows: ownAccount,
-  key: ['id'],
-  copyAs: account,
-  isFinal: ({ reservedAt }) => sql`id < ${blob(smallestIdAt('act', reservedAt - WRITE_DELAY))}`,
-};
-
-const answers: DividedTable = {
-  table: storedAnswers,
-  ownRows: ownSubjects,
-  isNested: true,
-  key: ['subject', 'principal', 'key'],
-  // The new shard may still have answers from before the account left it.
-  replaces: true,
-  isFinal: ({ reservedAt }) => sql`created_at < ${raw(reservedAt - WRITE_DELAY)}`,
-};
-
-const sentDeliveries: DividedTable = {
-  table: deliveries,
-  ownRows: ownWebhooks,
-  isNested: true,
-  key: ['webhook', 'id'],
-  copyAs: { ...agent, webhook: 'webhook', pos: 'position' },
-  isFinal: ({ reservedAt }) => sql`coalesce(completed_at < ${raw(reservedAt - WRITE_DELAY)}, 0)`,
-};
-
-const expiredSeries: DividedTable = {
-  table: series,
-  ownRows: ownAccount,
-  key: ['agent', 'live_until', 'permission'],
-  copyAs: { ...account, ...agent },
-  isFinal: ({ reservedAt }) => sql`expires_at < ${raw(reservedAt - WRITE_DELAY)}`,
-};
-
-/**
- * Milliseconds after which another call no longer leads to a permission: its request waits for an
- * hour, and its token lives for 15 minutes.
- */
-const CALL_LIFETIME = 2 * HOUR;
-
-const calls: DividedTable = {
-  table: connectionCalls,
-  ownRows: ownAccount,
-  key: ['connection', 'agent', 'name'],
-  copyAs: { ...account, ...agent },
-  permission: 'permission',
-  rowsOfPermissions: ({ number }, ids) => sql`(account, connection, agent, input_digest) in (
-    select called.account, called.connection_id, called.agent, called.input_digest
-    from permissions as called
-    where called.account = ${raw(number)} and called.id in ${ids})`,
-  // A later call of the same name replaces the row.
-  replaces: true,
-  isFinal: ({ reservedAt }) =>
-    sql`permission < ${blob(smallestIdAt('perm', reservedAt - CALL_LIFETIME - WRITE_DELAY))}`,
-};
-
-const divided = [events, calls, expiredSeries, activityRecords, answers, sentDeliveries];
 
 const permissionsOfAll: MovedTable = {
   table: permissions,
@@ -382,12 +227,3 @@ export const LAST_TABLES: readonly MovedTable[] = [
     copyAs: { number: 'account' },
   },
 ];
-
-/** A number as part of the statement text. Bound numbers would be REAL. */
-export function raw(number: number): SQL {
-  return sql.raw(String(number));
-}
-
-function blob(id: Id<Prefix>): SQL {
-  return sql.raw(`x'${toHex(idBytes(id))}'`);
-}

@@ -118,7 +118,7 @@ export const AuditExport = lazy(() =>
 
 export type AuditExport = LazyOutput<typeof AuditExport>;
 
-/** What an export did not ask for if it was made before that could be asked for. */
+/** The filters of an export that was made before there were such filters. */
 const NOT_ASKED = {
   action: null,
   resource: null,

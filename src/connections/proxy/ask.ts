@@ -19,7 +19,7 @@ import type { ParsedCall } from './parse-call';
 import { denied } from './standing';
 import { type UsedPermission, untilCertain } from './use-mark';
 
-/** What a call asks for, with the digests that bind it. */
+/** Drafts the request for a call, with the digests that bind it. */
 export async function draftCall(
   { principal, runtime }: AgentContext,
   connectionId: Id<'conn'>,
@@ -64,8 +64,8 @@ interface NewCall {
 }
 
 /**
- * What has become of a call: its use is taken, so that it may be sent; it waits for people; or what
- * decides it has changed, and is to be read again.
+ * The state of a call: its use is taken, so that it may be sent; it waits for people; or the rows
+ * that decide it have changed, and are to be read again.
  */
 export type Step =
   | { kind: 'used'; permission: UsedPermission }

@@ -1,6 +1,6 @@
 import { concatBytes, sha256 } from '../../lib/bytes';
 
-/** What a call is known by: the caller's own key, or its input if it has none. */
+/** How a call is recognized: by the caller's own key, or by its input if it has none. */
 const KINDS = { key: 0, input: 1 } as const;
 
 /**

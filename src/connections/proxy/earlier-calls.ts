@@ -6,7 +6,7 @@ import { agents, connectionCalls, permissions } from '../../db/schema';
 import type { Guard } from '../../ledger/guard';
 import { SECOND } from '../../lib/time';
 import { type Id, idBytes, smallestIdAt } from '../../lib/typeid';
-import { permissionColumns } from '../../permissions/permission';
+import { permissionColumns } from '../../permissions/find-permission';
 import { CALL_LIFETIME } from './limits';
 
 /** By what earlier calls are found that lead to a permission already. */

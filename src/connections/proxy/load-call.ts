@@ -64,7 +64,7 @@ function selectForCall(
 
 type CallQueries = ReturnType<typeof selectForCall>;
 
-/** What was loaded for a call. */
+/** The rows that were loaded for a call. */
 export type LoadedCall = LoadedRows<CallQueries>;
 
 /** The context of a call, with what was loaded for it. */

@@ -25,7 +25,7 @@ export interface ParsedCall {
   body: Uint8Array<ArrayBuffer> | null;
   /** The idempotency key of the caller; null without one. */
   key: string | null;
-  /** What the permission binds: method, URL, headers and body. */
+  /** The input that the permission binds: method, URL, headers and body. */
   input: JsonObject;
   /** Whether the whole body stands in the input, and not its size and digest. */
   isWholeInput: boolean;
@@ -36,7 +36,7 @@ export interface ParsedCall {
   field: (dottedName: string) => Json | undefined;
 }
 
-/** What of a connection decides how a call is read. */
+/** The settings of a connection that decide how a call is read. */
 type CallSettings = Pick<ConnectionRow, 'baseUrl' | 'forwardHeaders'>;
 
 const AGENT_KEY = new RegExp(credentialPattern('agent').replace(/^\^|\$$/g, ''));
@@ -125,7 +125,7 @@ function readHeaders(
   return { headers, bound };
 }
 
-/** What stands in the input in place of a body that is too large. */
+/** The fields of the input that stand for a body that is too large. */
 async function shortForm({ bytes, boundContentType, json }: ReadBody): Promise<JsonObject> {
   if (!bytes) return {};
   if (boundContentType !== 'multipart/form-data') return await digestOfBytes(bytes);

@@ -1,6 +1,4 @@
-import type { Database } from '../../db/database';
-import type { Runtime } from '../../env';
-import { notFound, Problem, unavailable } from '../../errors';
+import { Problem, unavailable } from '../../errors';
 import type { AgentContext } from '../../http/context';
 import { requireNotStopped } from '../../ledger/stop';
 import { SECOND } from '../../lib/time';
@@ -10,16 +8,13 @@ import type { Rules } from '../../permissions/requests/weigh';
 import { pauseAfter } from '../../permissions/wait';
 import { assertLoaded } from '../../policies/policy';
 import { credentialTexts } from '../auth';
-import type { ConnectionRow } from '../connection';
-import { type Match, matchRule } from '../rules/match-rule';
-import { openSecret } from '../secret';
 import { forbidRetries, proxyAnswer } from './answer';
 import { askForCall, draftCall, type Step } from './ask';
 import { callName } from './call-name';
 import { countRead } from './count-read';
 import type { CallLookup } from './earlier-calls';
+import { type IncomingCall, type ReadCall, readCall, requireConnection } from './incoming-call';
 import type { LoadedCall, OpenedCall } from './load-call';
-import { type ParsedCall, parseCall } from './parse-call';
 import { type FoundAccount, recordOutcome } from './record-outcome';
 import { type Sent, sendCall } from './send-call';
 import { standingOf } from './standing';
@@ -29,32 +24,6 @@ import type { UsedPermission } from './use-mark';
 
 /** How often a call is read again because something changed meanwhile, before it is given up. */
 const MAX_RACES = 20;
-
-/** A call that an agent makes through a connection. */
-export interface IncomingCall {
-  request: Request;
-  /** The path and query below the address of the proxy, as received. */
-  target: string;
-  body: Uint8Array<ArrayBuffer>;
-  /** The address of the proxy, under which the paths of the connection stand. */
-  proxyBase: string;
-  /** The running clock. */
-  runtime: Runtime;
-  /** The database in which the account was last found. */
-  database: () => Database;
-  /** Authenticates the agent again, and loads what decides the call as it is now. */
-  reopen: (lookup: CallLookup | null) => Promise<OpenedCall>;
-  waitUntil: (work: Promise<unknown>) => void;
-}
-
-/** A call as the settings of its connection read it. */
-interface ReadCall {
-  connection: ConnectionRow;
-  /** The credential for the other service. */
-  secret: string | null;
-  call: ParsedCall;
-  match: Match;
-}
 
 /**
  * Performs a call of an agent: sends it if a rule allows it, or if it was approved, and otherwise
@@ -100,33 +69,6 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
     ({ context, loaded } = await incoming.reopen(lookup));
   }
   throw unavailable();
-}
-
-/**
- * The connection of a call.
- * @throws Problem `not_found` if there is none for the agent; `connection_refused` if it is switched
- *   off
- */
-function requireConnection({ principal }: AgentContext, loaded: LoadedCall): ConnectionRow {
-  const connection = loaded.connection?.[0];
-  if (!connection?.agentIds.includes(principal.agent.id)) throw notFound('connection');
-  if (connection.isActive) return connection;
-  throw new Problem('connection_refused', 'The connection is switched off.');
-}
-
-async function readCall(
-  { request, target, body }: IncomingCall,
-  { config, principal }: AgentContext,
-  connection: ConnectionRow,
-): Promise<ReadCall> {
-  const call = await parseCall(request, target, body, connection);
-  const match = matchRule(connection, call);
-  return {
-    connection,
-    secret: await openSecret(config, principal.account.id, connection),
-    call,
-    match,
-  };
 }
 
 /** By what the earlier permission of a call is found. */

@@ -10,19 +10,19 @@ const JSON_LIMITS = { levels: 64, values: 200_000 };
 
 /** A body as it was parsed, and as it is written again. */
 export interface ReadBody {
-  /** What is sent; null for no body. */
+  /** The bytes that are sent; null for no body. */
   bytes: Uint8Array<ArrayBuffer> | null;
   /** The content type that is sent; null without a body, or if the agent named none. */
   contentType: string | null;
   /** The content type without what differs in equal calls. */
   boundContentType: string | null;
-  /** What stands in the input. */
+  /** The body as it stands in the input. */
   json: Json;
   /** The values of a field by its dotted name: more than one where it stands twice. */
   valuesOf: (dottedName: string) => Json[];
 }
 
-/** What the parser of multipart bodies puts in place of bytes that are not UTF-8. */
+/** The character that the parser of multipart bodies puts in place of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 const NO_VALUES = () => [];

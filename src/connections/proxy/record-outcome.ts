@@ -7,7 +7,7 @@ import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { storeOutcome } from '../../permissions/outcomes/report';
 
-/** What the service knows of an act that it has sent. */
+/** The outcome of an act that the service has sent, as far as it knows. */
 export interface ActOutcome {
   status: 'succeeded' | 'failed' | 'unknown';
   summary: string;

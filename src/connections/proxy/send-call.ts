@@ -18,7 +18,7 @@ const TOO_MANY_REQUESTS = 429;
 /** The shortest pause before a call is sent again, in milliseconds. */
 const MIN_PAUSE = SECOND;
 
-/** What came of sending a call, and what is known about the act. */
+/** The result of sending a call, and the outcome of the act as far as it is known. */
 export type Sent = { outcome: ActOutcome } & (
   | { response: Response }
   /** There is no answer to pass on. */
@@ -107,7 +107,7 @@ async function sendOnce(
   }
 }
 
-/** What is known about an act after the head of an answer. */
+/** Judges from the head of an answer whether the act happened. */
 function judge(response: Response): Sent {
   const { status } = response;
   // No answer may have another status (RFC 9110 section 15).
@@ -139,7 +139,7 @@ function reasonOf({ hasLeft, isLate }: { hasLeft: boolean; isLate: boolean }): L
 }
 
 /**
- * What is known about an act if no answer came.
+ * The result if no answer came: it is not known whether the act happened.
  * @param timeout in seconds
  */
 function lost(reason: Loss, timeout: number): Sent {

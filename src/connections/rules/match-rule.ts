@@ -17,7 +17,7 @@ const MAX_SCOPE_LEVELS = 10;
 const MAX_TITLE_VALUE = 200;
 const MAX_FIELD_VALUE = 1_000;
 
-/** What a call asks for by the rule that fits it. */
+/** The permission that a call asks for, by the rule that fits it. */
 export interface AskMatch {
   effect: 'ask';
   action: string;
@@ -27,10 +27,10 @@ export interface AskMatch {
   series: SeriesTerms | undefined;
 }
 
-/** What happens with a call. */
+/** How a call is treated. */
 export type Match = { effect: 'deny' } | { effect: 'allow' } | AskMatch;
 
-/** What of a connection decides what happens with a call. */
+/** The settings of a connection that decide how a call is treated. */
 type RuleSettings = Pick<ConnectionRow, 'slug' | 'rules'>;
 
 /**
@@ -99,7 +99,7 @@ function titleOf(rule: StoredConnectionRule, call: ParsedCall, place: string): s
   return `${call.method} ${shorten(place, MAX_FIELD_VALUE)}`;
 }
 
-/** What people read about a call, in the words of the service. Fields that are too long are left out. */
+/** Describes a call to people in the words of the service. Leaves out fields that are too long. */
 function describeCall(rule: StoredConnectionRule, call: ParsedCall, place: string): Preview {
   const title = titleOf(rule, call, place);
   const fields: NonNullable<Preview['fields']> = [

@@ -71,7 +71,7 @@ const title = lazy(() =>
     .meta({ minLength: 1 }),
 );
 
-/** What a connection does with the calls that the rule fits. */
+/** A rule: how a connection treats the calls that it fits. */
 export const ConnectionRule = lazy(() => {
   const { action, resource } = permissionFields();
   return z

@@ -5,7 +5,7 @@ import { type preloadEntry, requireEntry } from '../../audit/get';
 import { proveInclusion } from '../../audit/tree/prove-inclusion';
 import type { Id } from '../../lib/typeid';
 import { type preloadPermissionWithContents, presentContents } from '../../permissions/contents';
-import { requirePermission } from '../../permissions/permission';
+import { requirePermission } from '../../permissions/find-permission';
 import { usePage } from '../frame/page-context';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 

@@ -3,7 +3,7 @@ import type { Json } from '../../packages/verify/core/json.ts';
 import type { Finding } from './verify-finding';
 import type { VoteEntry } from './verify-vote';
 
-/** What the page of a request shows. What the service does not have is absent. */
+/** The contents that the page of a request shows. Those that the service lacks are absent. */
 export interface Contents {
   input?: Json;
   preview?: Json;

@@ -97,7 +97,7 @@ export async function editConnection(c: ConnectionContext): Promise<Response> {
   return redirectAndTell(c, `${LIST}/${connection.id}`, 'saved');
 }
 
-/** What a button made of the rules; null if another button was pressed. */
+/** The rules after the button was pressed; null if it is not one of the rules' buttons. */
 function changedRules(
   rules: ConnectionValues['rules'],
   pressed: string,

@@ -49,7 +49,7 @@ const DAYS = 7;
 interface Shown {
   /** Why the change in this request was refused. */
   refusal?: Refusal | undefined;
-  /** What the test in this request found. */
+  /** The result of the test in this request. */
   tested?: { path: string; result: string } | undefined;
 }
 

@@ -4,7 +4,7 @@ import { type ConnectionValues, NEW_VALUES, ruleValuesOf } from './values';
 /** A service whose connection the form fills in. */
 interface Preset {
   name: string;
-  /** What stands in the list of services to choose from. */
+  /** Its text in the list of services to choose from. */
   about: string;
   values: Partial<ConnectionValues>;
 }

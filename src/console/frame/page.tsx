@@ -25,7 +25,7 @@ interface PageContent {
   isNarrow?: boolean;
   /** The status of the response; by default 200. */
   status?: number | undefined;
-  /** What was just done, where the page has more to say about it than any other page. */
+  /** The last action, where the page has more to say about it than any other page. */
   told?: Child;
   /** The names that `Named` shows instead of ids. */
   names?: Names | undefined;
@@ -129,7 +129,7 @@ function sendHtml(
   });
 }
 
-/** What only some pages may do. */
+/** The rights that only some pages have. */
 type Allowed = Pick<PageContent, 'formTarget' | 'registersWorker'>;
 
 /** The nonce also marks the attributes that htmx may follow, so that it ignores injected ones. */

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { Count, Written } from '../parts/inline';
 import type { Deed, Told } from '../session/told';
 
-/** What each deed is called. The page of a request says more about its own. */
+/** The words for each deed. The page of a request says more about its own. */
 const WORDS: Record<Deed, (count: number) => Child> = {
   approval: () => 'Your approval was taken.',
   denial: () => 'Your denial was taken.',
@@ -35,7 +35,7 @@ const WORDS: Record<Deed, (count: number) => Child> = {
   sent: () => 'It is being sent.',
 };
 
-/** What was done to a request of which the page of another one says it. */
+/** The words for a deed to a request, on the page of another request. */
 const OF_REQUEST: Partial<Record<Deed, string>> = {
   approval: 'Your approval was taken, and more are needed',
   denial: 'Your denial was taken',

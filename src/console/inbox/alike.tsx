@@ -138,7 +138,7 @@ interface AlikeTableProps extends AlikeProps {
   hasTitles: boolean;
 }
 
-/** What differs between the requests, in columns. */
+/** Shows the fields that differ between the requests, in columns. */
 function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps) {
   const { formatNumber } = usePage();
   const limits = differing.map(({ label }, index) => shortPathLabel(label, index + 1, MAX_IN_LIST));

@@ -1,6 +1,6 @@
 import type { Setup } from '../../accounts/me/get-setup';
 
-/** What an owner does first: the name of each step, why, and where. */
+/** The first steps of an owner: the name of each, why, and where. */
 const STEPS: readonly [step: keyof Setup, title: string, why: string, path: string][] = [
   [
     'agent',

@@ -1,6 +1,7 @@
 import type { Invitation } from '../../accounts/members/invitation';
 import { inviteMember, MemberInvitation } from '../../accounts/members/invite';
-import { grantableRoles, type Member, requireMember } from '../../accounts/members/member';
+import { type Member, requireMember } from '../../accounts/members/member';
+import { grantableRoles } from '../../accounts/members/rank';
 import { renewInvitation } from '../../accounts/members/renew-invitation';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { type PageRequest, sendPage } from '../frame/page';

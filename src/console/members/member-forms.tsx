@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { MemberDetails } from '../../accounts/members/get';
-import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
+import type { Member } from '../../accounts/members/member';
+import { grantableRoles, hasRankOver } from '../../accounts/members/rank';
 import type { UserPrincipal } from '../../http/context';
 import { formatTime } from '../../lib/time';
 import { type Refusal, type RefusedForm, refusalAt, ShownState } from '../frame/form';
@@ -34,7 +35,7 @@ export function shownForms(
 interface MemberFormsProps {
   member: MemberDetails;
   principal: UserPrincipal;
-  /** What the member does as a reviewer; null if that is not known. */
+  /** The member's duties as a reviewer; null if they are not known. */
   reviewing: Reviewing | null;
   /** Which forms are shown. */
   shown: RefusedMemberForm['form'][];

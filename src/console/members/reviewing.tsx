@@ -24,7 +24,7 @@ export async function preloadReviewer(c: RequestContext, reader: Reader, account
   };
 }
 
-/** What a member does as a reviewer. */
+/** The duties of a member as a reviewer. */
 export interface Reviewing {
   /** The policies that name the member. */
   named: readonly PolicyRow[];

@@ -42,7 +42,7 @@ export function RoleTable() {
   );
 }
 
-/** What somebody with a role can do, as a list. */
+/** Lists what somebody with a role can do. */
 export function AbilityList({ role }: { role: MemberRole }) {
   const own = ABILITIES.filter(([, scope]) => rolesThatMay(scope).includes(role));
   return <PlainList items={own.map(([ability]) => ability)} />;

@@ -78,7 +78,7 @@ export function DurationField({ value, name, path = name, ...field }: DurationFi
   );
 }
 
-/** What the API says about a number of seconds, in larger units. */
+/** Repeats in larger units what the API says about a number of seconds. */
 function inUnits(fault: string): string {
   const [, least, most] = /from (\d+) to (\d+)$/.exec(fault) ?? [];
   if (least === undefined || most === undefined) return fault;

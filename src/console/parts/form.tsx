@@ -93,7 +93,7 @@ export interface LabelledProps {
 }
 
 interface FieldProps extends LabelledProps {
-  /** What is wrong with it; by default as the API says. */
+  /** Its fault; by default as the API says. */
   fault?: string | undefined;
   children: (attributes: {
     id: string;

@@ -36,7 +36,7 @@ export function RequestTitle({
   );
 }
 
-/** What a request binds the agent to, in a list: how much, and on what; or what it does on what. */
+/** Names a request in a list by what it binds: how much and on what, or which action on what. */
 export function RequestName({ request }: { request: Permission }) {
   const { action, resource } = request;
   const amount = amountOf(request, usePage().formatNumber);

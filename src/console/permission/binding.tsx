@@ -19,8 +19,8 @@ interface BindingProps {
 }
 
 /**
- * What the agent is bound to if the request is approved: within which limits, and with which
- * arguments it may act.
+ * Shows to what an approval binds the agent: within which limits, and with which arguments it may
+ * act.
  */
 export function Binding({ row, permission, input, preview }: BindingProps) {
   return (

@@ -2,13 +2,9 @@ import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
 import { amountOf } from '../../permissions/amount';
 import { presentContents } from '../../permissions/contents';
+import { requirePermission } from '../../permissions/find-permission';
 import { hasNotifiedNobody } from '../../permissions/notified-nobody';
-import {
-  presentPermission,
-  type ReviewedPermission,
-  requirePermission,
-  statusAt,
-} from '../../permissions/permission';
+import { presentPermission, type ReviewedPermission, statusAt } from '../../permissions/permission';
 import type { preloadDecidable } from '../../permissions/preload-decidable';
 import { standingOf } from '../../permissions/reviews/voter';
 import { selectActivePolicies } from '../../policies/policy';

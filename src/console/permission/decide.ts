@@ -5,12 +5,8 @@ import { parseId } from '../../lib/typeid';
 import { Approval } from '../../permissions/approve';
 import { decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
-import {
-  type Permission,
-  type preloadPermission,
-  type ReviewedPermission,
-  requirePermission,
-} from '../../permissions/permission';
+import { type preloadPermission, requirePermission } from '../../permissions/find-permission';
+import type { Permission, ReviewedPermission } from '../../permissions/permission';
 import { loadDecidable } from '../../permissions/preload-decidable';
 import type { Decision } from '../../permissions/reviews/decision';
 import {

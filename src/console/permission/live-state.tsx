@@ -1,10 +1,5 @@
-import {
-  type Permission,
-  type preloadPermission,
-  type ReviewedPermission,
-  requirePermission,
-  statusAt,
-} from '../../permissions/permission';
+import { type preloadPermission, requirePermission } from '../../permissions/find-permission';
+import { type Permission, type ReviewedPermission, statusAt } from '../../permissions/permission';
 import { sendPart } from '../frame/page';
 import { LivePart } from '../parts/live';
 import type { PreloadedContext } from '../session/access';
@@ -16,7 +11,7 @@ const INTERVAL = 10;
 interface LiveStateProps {
   row: ReviewedPermission;
   status: Permission['status'];
-  /** What the reader has seen of the request: see {@link markOf}. By default what it is now. */
+  /** The state that the reader has seen: see {@link markOf}. By default the present one. */
   seen?: string;
   /** The agent to whose requests the inbox was limited. */
   agentId: string | undefined;

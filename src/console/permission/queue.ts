@@ -4,13 +4,9 @@ import { shorten } from '../../lib/text';
 import { DAY } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { amountOf } from '../../permissions/amount';
+import { type preloadPermission, requirePermission } from '../../permissions/find-permission';
 import { listWaiting, type WaitingRequest } from '../../permissions/list-waiting';
-import {
-  type Permission,
-  type preloadPermission,
-  presentPermission,
-  requirePermission,
-} from '../../permissions/permission';
+import { type Permission, presentPermission } from '../../permissions/permission';
 import { endOfQuietHours } from '../../receivers/channels/settings/quiet-hours';
 import { selectSettings, storedSettings } from '../../receivers/channels/settings/settings';
 import { readForm } from '../frame/form';

@@ -3,7 +3,7 @@ import { BODY_LIMITS } from '../../http/input';
 import { findJsonLosses } from '../../lib/exact-json';
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { findExceededLimit } from '../../lib/json-limits';
-import type { PolicyCondition } from '../../policies/policy';
+import type { PolicyCondition } from '../../policies/fields';
 import { readNumber } from '../frame/form';
 
 /** The members of a condition in the API, in words. */

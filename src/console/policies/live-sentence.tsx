@@ -12,7 +12,7 @@ import { type PolicyValues, readValues } from './values';
 const SOURCE = '/console/policies/sentence';
 
 /**
- * What a form says, as a sentence. The script loads it again after each change of the surrounding
+ * The policy of a form, as a sentence. The script loads it again after each change of the surrounding
  * form; without the script, the buttons that show the form again do.
  */
 export function LiveSentence({ values }: { values: PolicyValues }) {

@@ -3,7 +3,8 @@ import { invalidRequest, notFound, Problem } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { decidePermission } from '../../permissions/decide';
-import { type ReviewedPermission, requirePermission, statusAt } from '../../permissions/permission';
+import { requirePermission } from '../../permissions/find-permission';
+import { type ReviewedPermission, statusAt } from '../../permissions/permission';
 import type { Decision } from '../../permissions/reviews/decision';
 import {
   decidingContext,

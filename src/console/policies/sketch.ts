@@ -1,5 +1,5 @@
 import { formatTimeOrNull } from '../../lib/time';
-import { policyFields } from '../../policies/policy';
+import { policyFields } from '../../policies/fields';
 import {
   EMPTY_POLICY,
   type PolicyDraft,
@@ -8,7 +8,7 @@ import {
   type ShownPolicy,
 } from './values';
 
-/** What a form says so far. */
+/** The policy that a form describes so far. */
 export interface Sketch {
   policy: ShownPolicy;
   /** Whether the form has a condition that is incomplete or invalid, and so left out. */

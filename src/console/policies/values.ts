@@ -143,8 +143,8 @@ export function draftOf(values: PolicyValues): PolicyDraft {
 }
 
 /**
- * What a form says, in the words of the API and not checked, and the faults of rows. What the chosen
- * effect does not use is left out.
+ * Writes a form in the words of the API, not checked, with the faults of rows. Leaves out fields
+ * that the chosen effect does not use.
  */
 export function policyInput(values: PolicyValues): {
   policy: Record<string, unknown>;

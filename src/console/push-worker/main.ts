@@ -3,7 +3,7 @@
 
 const worker = self as unknown as ServiceWorkerGlobalScope;
 
-/** What the service sends: see `receivers/channels/push/compose.ts`. */
+/** The notification that the service sends: see `receivers/channels/push/compose.ts`. */
 interface PushedNotification {
   title: string;
   body: string;

@@ -51,7 +51,7 @@ export interface SignedIn {
   pushKey: string | null;
   /** The requests that this browser has set aside. */
   aside: Id<'perm'>[];
-  /** What the form did that led to this page; null if none did. */
+  /** The deed of the form that led to this page; null if none did. */
   told: Told | null;
 }
 

@@ -7,7 +7,7 @@ import { clearCookie, readCookie, writeCookie } from './cookies';
 const COOKIE = 'countersign-told';
 
 /**
- * What a form can have done, of which the page that follows says more. `approval` and `denial` are
+ * The deeds of forms of which the page that follows says more. `approval` and `denial` are
  * decisions that a person made; `approved` and `denied` say that they settled the request.
  */
 export const DEEDS = [
@@ -34,7 +34,7 @@ export interface ToldRequest {
   name: string;
 }
 
-/** What a form did. */
+/** The deed of a form. */
 export interface Told {
   deed: Deed;
   /** To how many things. */
@@ -89,7 +89,7 @@ export function tellNext(
   writeCookie(c, COOKIE, JSON.stringify({ path, deed, count, request }), MINUTE);
 }
 
-/** What the form did that led to the page of this request; null if none did. */
+/** Reads the deed of the form that led to the page of this request; null if none did. */
 export function readTold(c: HonoContext): Told | null {
   const text = readCookie(c, COOKIE);
   if (text === undefined || c.req.query('part') !== undefined) return null;

@@ -55,7 +55,7 @@ function JoinWithProvider({
   );
 }
 
-/** What Countersign is for, and what the person who joins may do. */
+/** Says what Countersign is for, and what the person who joins may do. */
 function Purpose({ role }: { role: MemberRole }) {
   return (
     <>

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { requireAgent } from '../../http/access';
 import { parseId } from '../../lib/typeid';
+import { findReviewedPermission } from '../../permissions/find-permission';
 import { OutcomeReport, reportOutcome } from '../../permissions/outcomes/report';
-import { findReviewedPermission } from '../../permissions/permission';
 import { permissionIdField, ShownPermission, showPermission } from '../permission';
 import { defineTool } from '../tool';
 

@@ -15,14 +15,12 @@ import type { Ledger } from '../../ledger/ledger';
 import type { Answer } from '../../ledger/stored-answer';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { userOfToken } from '../draft-entry';
+import { isPermissionWithId, preloadPermission, requirePermission } from '../find-permission';
 import {
-  isPermissionWithId,
   Permission,
   type PermissionRow,
-  preloadPermission,
   presentPermission,
   type ReviewedPermission,
-  requirePermission,
 } from '../permission';
 
 export const OutcomeReport = lazy(() =>

@@ -27,7 +27,7 @@ import { RulingOutdated } from './ruling';
 import { storeRequest } from './store';
 import { type Rules, weighRequest } from './weigh';
 
-/** What is loaded for a request in the round trip of its authentication. */
+/** The rows that are loaded for a request in the round trip of its authentication. */
 interface Loaded extends Rules {
   /** The permission that the agent requested under the same external id before. */
   existing: PermissionWithContents | undefined;
@@ -170,7 +170,7 @@ type LoadedRows = {
     | undefined;
 };
 
-/** What {@link requestPermission} needs of the rows that were loaded. */
+/** Picks from the loaded rows those that {@link requestPermission} needs. */
 export function readLoaded({ policies, liveSeries = [], existing }: LoadedRows): Loaded {
   return { policies: assertLoaded(policies), liveSeries, existing: existing?.[0] };
 }

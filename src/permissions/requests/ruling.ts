@@ -5,7 +5,7 @@ import type { StateWriter } from '../../ledger/ledger';
 import type { PermissionRow } from '../permission';
 import type { ReviewState } from '../reviews/review';
 
-/** What becomes of a new request at once: it is decided, or it waits for people. */
+/** The first state of a new request: it is decided at once, or it waits for people. */
 export interface Ruling {
   /** The columns of the permission that it sets. */
   columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'>;
@@ -16,7 +16,7 @@ export interface Ruling {
   /** The review that the request waits for; none if anybody who may decide can. */
   review?: ReviewState;
   /**
-   * What must hold when the request is stored. With the error {@link RulingOutdated} the request is
+   * The condition for storing the request. With the error {@link RulingOutdated} the request is
    * weighed again.
    */
   guard?: Guard;
@@ -24,5 +24,5 @@ export interface Ruling {
   count?: (write: StateWriter) => Statement;
 }
 
-/** What a ruling was based on has changed before it was stored. Nothing was written. */
+/** A policy or series of the ruling has changed before it was stored. Nothing was written. */
 export class RulingOutdated extends Error {}

@@ -25,7 +25,7 @@ import { pendingQuotaGuard } from './pending-quota';
 import type { DraftRequest } from './permission-request';
 import type { Ruling } from './ruling';
 
-/** What is stored together with a request. */
+/** Guards and changes of the transaction that stores a request. */
 export interface StoredWith {
   guards: readonly Guard[];
   changes: (write: StateWriter) => readonly Statement[];

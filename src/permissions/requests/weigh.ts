@@ -8,7 +8,7 @@ import { decideByPolicy } from './decide-by-policy';
 import type { DraftRequest } from './permission-request';
 import type { Ruling } from './ruling';
 
-/** What a request is weighed by. */
+/** The policies and series by which a request is weighed. */
 export interface Rules {
   /** The account's active policies. */
   policies: PolicyRow[];

@@ -8,7 +8,7 @@ import { readJson, readObject } from '../../http/input';
 import { fromBase64Url } from '../../lib/bytes';
 import { isJsonObject } from '../../lib/json';
 import { type Id, parseId } from '../../lib/typeid';
-import { findReviewedPermission } from '../permission';
+import { findReviewedPermission } from '../find-permission';
 import type { DecidingContext, Decision, DecisionState } from './decision';
 import { voterColumns } from './reviewers';
 import { makeSignatureVerifier, type Signed } from './signature';

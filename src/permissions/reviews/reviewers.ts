@@ -17,25 +17,25 @@ import {
 import { rolesWith } from '../../identity/roles';
 import { fromBase64Url, toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
-import { MAX_APPROVALS } from './rule';
 
-// Who is a reviewer is decided here alone, in SQL: the statement that stores a vote must check it,
-// because people are suspended and roles change while requests are under way. Each condition names
-// the tables `members`, `reviews`, `permissions` and `agents`; a query that uses it has joined them
-// for one permission.
+// Who is a reviewer is decided here, and counted in `count-reviewers.ts`, and nowhere else. It is
+// decided in SQL: the statement that stores a vote must check it, because people are suspended and
+// roles change while requests are under way. Each condition names the tables `members`, `reviews`,
+// `permissions` and `agents`; a query that uses it has joined them for one permission.
 
-const roleCodes = sql.join(
+/** The codes of the roles that may decide. */
+export const roleCodes = sql.join(
   rolesWith('permissions:decide').map((role) => codeOf(MEMBER_ROLES, role)),
   sql`, `,
 );
 
 /** The rows of a list of people in a rule. */
-function listOf(rule: SQL, path: '$' | '$.escalation', list: 'members' | 'roles'): SQL {
+export function listOf(rule: SQL, path: '$' | '$.escalation', list: 'members' | 'roles'): SQL {
   return sql`json_each(${rule}, ${sql.raw(`'${path}.${list}'`)})`;
 }
 
 /** Whether a rule lists nobody: then all who may decide are reviewers. */
-function listsNobody(rule: SQL): SQL {
+export function listsNobody(rule: SQL): SQL {
   return sql`coalesce(${rule} ->> 'members', ${rule} ->> 'roles') is null`;
 }
 
@@ -61,7 +61,7 @@ function matchesRule(rule: SQL, isEscalated: SQL): SQL {
 }
 
 /** Whether the escalation of the permission's review has made more members reviewers at a time. */
-function isEscalated(now: number | SQL): SQL {
+export function isEscalated(now: number | SQL): SQL {
   return sql`coalesce(reviews.escalates_at <= ${now}, 0)`;
 }
 
@@ -157,97 +157,6 @@ export function isApprovedSql(
   return sql`(
     select count(*) >= reviews.rule ->> 'approvals' from ${ofPermission(account, id)}
       and members.id in (select unhex(value) from json_each(${ids})) and ${mayApprove(now)}
-  )`;
-}
-
-/**
- * How many people may approve the permission at a time, as SQL, counted up to the maximum that a
- * review can demand.
- */
-export function countReviewersSql(now: number | SQL): SQL<number> {
-  const rule = sql`reviews.rule`;
-  return countReviewers({
-    account: sql`permissions.account`,
-    rule,
-    isEscalated: isEscalated(now),
-    counts: sql`(${rule} ->> 'allow_self' or not ${isOwner})`,
-    activeBefore: sql`iif(${rule} ->> 'approvals' = 1, ${FOREVER}, permissions.created_at)`,
-    limit: MAX_APPROVALS,
-  });
-}
-
-/**
- * How many members of an account are reviewers by the rule of a policy, as SQL, without counting an
- * escalation.
- * @param rule the stored rule: a column or a parameter
- * @param agentOwner the id of the member who does not count unless the rule allows self-approval;
- *   NULL for nobody
- * @param limit how far it counts
- * @param without the id of a member who does not count at all; null for nobody
- */
-export function countReviewersByRuleSql(
-  account: number | SQL<number>,
-  rule: SQL,
-  { agentOwner, limit, without = null }: { agentOwner: SQL; limit: number; without?: SQL | null },
-): SQL<number> {
-  const isCounted = without ? sql`members.id <> ${without}` : sql`true`;
-  return countReviewers({
-    account: sql`${account}`,
-    rule,
-    isEscalated: sql`0`,
-    counts: sql`(${rule} ->> 'allow_self' or members.id is not ${agentOwner}) and ${isCounted}`,
-    activeBefore: FOREVER,
-    limit,
-  });
-}
-
-/** A time after every time, as SQL. */
-const FOREVER = sql.raw(String(Number.MAX_SAFE_INTEGER));
-
-/** Which members {@link countReviewers} counts. */
-interface Counted {
-  account: SQL;
-  rule: SQL;
-  isEscalated: SQL;
-  /** Whether a reviewer, a row of `members`, counts. */
-  counts: SQL;
-  /** Members who became active with their role at this time or later do not count. */
-  activeBefore: SQL;
-  limit: number;
-}
-
-/**
- * Counts the members to whom {@link matchesRule} applies, as SQL. Starts from the roles and ids in
- * the rule, and reads each member by an index: what it reads depends on the rule and the limit, and
- * not on how many members the account has.
- */
-function countReviewers({
-  account,
-  rule,
-  isEscalated,
-  counts,
-  activeBefore,
-  limit,
-}: Counted): SQL<number> {
-  const most = sql.raw(String(limit));
-  const isCounted = sql`
-    members.account = ${account} and members.status = ${codeOf(MEMBER_STATUSES, 'active')}
-    and members.active_since < ${activeBefore} and ${counts} limit ${most}`;
-  const isRoleListed = (path: '$' | '$.escalation') =>
-    sql`exists (select 1 from ${listOf(rule, path, 'roles')} where value = role.value)`;
-  const byRole = sql`
-    select members.id from json_each('[${roleCodes}]') as role cross join members indexed by members_by_role
-    where (
-      ${listsNobody(rule)} or ${isRoleListed('$')} or (${isEscalated} and ${isRoleListed('$.escalation')})
-    ) and members.role = role.value and ${isCounted}`;
-  const byId = sql`
-    select members.id from (
-      select unhex(value) as id from ${listOf(rule, '$', 'members')}
-      union select unhex(value) from ${listOf(rule, '$.escalation', 'members')} where ${isEscalated}
-    ) as named cross join members indexed by members_by_status
-    where members.id = named.id and members.role in (${roleCodes}) and ${isCounted}`;
-  return sql<number>`(
-    select count(*) from (select id from (${byRole}) union select id from (${byId}) limit ${most})
   )`;
 }
 

@@ -4,8 +4,9 @@ import { type Id, idBytes } from '../../lib/typeid';
 import type { PolicyRow } from '../../policies/policy';
 import { capLimits, type RequestedLimits } from '../limits';
 import type { PermissionRow } from '../permission';
+import { countReviewersByRuleSql } from './count-reviewers';
 import type { ReviewState } from './review';
-import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from './reviewers';
+import { ownerOfAgentSql, ruleSql } from './reviewers';
 import { DEFAULT_RULE } from './rule';
 import { proposalColumns } from './vote';
 

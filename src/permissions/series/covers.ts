@@ -3,7 +3,7 @@ import { equalJson, isJsonObject, type Json, type JsonObject, ownValue } from '.
 import type { Id } from '../../lib/typeid';
 import { findWidenings } from '../find-widenings';
 
-/** What a series approves: see {@link covers}. */
+/** The acts that a series approves: see {@link covers}. */
 type CoveredActs = Pick<
   typeof series.$inferSelect,
   'action' | 'resource' | 'scope' | 'varies' | 'policyId' | 'policyUpdatedAt' | 'connectionId'

@@ -9,7 +9,7 @@ import { formatId, type Id, idBytes } from '../../lib/typeid';
 
 export type SeriesRow = typeof series.$inferSelect;
 
-/** What a series approves, and who gave it: what its MAC covers. */
+/** The acts that a series approves, and who gave it: the columns that its MAC covers. */
 export interface SeriesGrant
   extends Pick<
     SeriesRow,

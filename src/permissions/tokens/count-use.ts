@@ -9,15 +9,9 @@ import type { Guard } from '../../ledger/guard';
 import type { StateWriter } from '../../ledger/ledger';
 import { withPrefix } from '../../lib/typeid';
 import { type ClaimedSubject, draftPermissionEntry } from '../draft-entry';
+import { ACCOUNT, isPermissionWithId, NOW, PERMISSION_ID } from '../find-permission';
 import { REPORT_PERIOD } from '../outcomes/outcome';
-import {
-  ACCOUNT,
-  type GrantedToken,
-  isPermissionWithId,
-  NOW,
-  PERMISSION_ID,
-  type PermissionRow,
-} from '../permission';
+import type { GrantedToken, PermissionRow } from '../permission';
 
 /** Makes the entry of one use of a token. */
 export function draftUse(

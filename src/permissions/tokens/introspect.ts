@@ -8,7 +8,8 @@ import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField } from '../../http/response-fields';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
-import { type PermissionRow, tokenAt, visiblePermission } from '../permission';
+import { visiblePermission } from '../find-permission';
+import { type PermissionRow, tokenAt } from '../permission';
 import { preloadPermissionOfToken, tokenText, tokenTypeHint } from './token-input';
 import { TokenSigner } from './token-signer';
 

@@ -4,7 +4,7 @@ import type { Context } from '../../http/context';
 import type { Entry } from '../../ledger/entry';
 import type { Guard } from '../../ledger/guard';
 import { userOfToken } from '../draft-entry';
-import { isPermissionWithId } from '../permission';
+import { isPermissionWithId } from '../find-permission';
 import { countUse } from './count-use';
 import { type Grant, presentUse, type UsedToken } from './use-fields';
 

@@ -8,7 +8,7 @@ import { type BodyReader, readObject } from '../../http/input';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
-import { findPermission } from '../permission';
+import { findPermission } from '../find-permission';
 import { type TokenClaims, TokenSigner } from './token-signer';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;

@@ -9,7 +9,7 @@ import { AccountHeld } from '../../ledger/hold';
 import { AccountStopped } from '../../ledger/stop';
 import { AnsweredBefore } from '../../ledger/stored-answer';
 import { SECOND } from '../../lib/time';
-import { ACCOUNT, isPermissionWithId, PERMISSION_ID } from '../permission';
+import { ACCOUNT, isPermissionWithId, PERMISSION_ID } from '../find-permission';
 import { draftUse } from './count-use';
 import { takeUse } from './take-use';
 import { readToken } from './token-input';

@@ -5,13 +5,8 @@ import type { Context } from '../../http/context';
 import { body, noQuery, readJson } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { requireNotStopped } from '../../ledger/stop';
-import {
-  findPermission,
-  type GrantedToken,
-  type PermissionRow,
-  tokenAt,
-  visiblePermission,
-} from '../permission';
+import { findPermission, visiblePermission } from '../find-permission';
+import { type GrantedToken, type PermissionRow, tokenAt } from '../permission';
 import { draftUse, usesLeftGuard } from './count-use';
 import { takeUse } from './take-use';
 import { preloadPermissionOfToken } from './token-input';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lazy } from '../../lib/lazy';
-import { policyFields } from '../../policies/policy';
+import { policyFields } from '../../policies/fields';
 import { agentIds } from '../named-agents';
 
 /** Limits a channel, or one of its Slack channels, to the events of some permissions. */

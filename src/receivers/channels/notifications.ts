@@ -15,7 +15,7 @@ import { idField, pageOf } from '../../http/response-fields';
 import type { CallerSql } from '../../identity/credentials';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
-import { preloadPermission } from '../../permissions/permission';
+import { preloadPermission } from '../../permissions/find-permission';
 import { deliveryColumns } from '../deliveries/delivery';
 import {
   ChannelDelivery,

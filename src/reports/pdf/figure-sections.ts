@@ -1,6 +1,6 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { Counts, DeciderFigures, ReportContent } from '../content';
-import { isMemberId, isPolicyId } from '../figures';
+import { isMemberId, isPolicyId } from '../entry-group';
 import { codeInWords, formatMonth, formatNumber, formatTimestamp, truncate } from '../wording';
 import {
   type Column,
@@ -140,7 +140,7 @@ export function agentsSection({ agents }: ReportContent, number: number): Conten
   ];
 }
 
-/** What became of the acts, as their programs say. */
+/** The section on the outcomes of the acts, as their programs say. */
 export function outcomesSection({ outcomes }: ReportContent, number: number): Content[] {
   const { succeeded, failed, unknown, awaited, unknown_acts: acts } = outcomes;
   const counts: [string, number][] = [

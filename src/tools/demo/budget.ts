@@ -13,7 +13,7 @@ const POLICY: PolicyCreation = {
   budget: { per: 'day', requests: MOST_A_DAY, sum: { key: 'amount', max: 120 } },
 };
 
-/** What an agent asked for, and what of its budget the policy then has used. */
+/** The requests of an agent, and the share of its budget that the policy has then used. */
 interface Spending {
   requests: Permission[];
   usage: string;

@@ -2,7 +2,7 @@ import type { Connection } from '../../packages/client/api.ts';
 import type { Countersign } from '../../packages/client/countersign.ts';
 import { PAYMENTS_KEY, startPayments } from './payments.ts';
 
-/** What an agent did through a connection. */
+/** The calls of an agent through a connection. */
 interface Calls {
   connection: Connection;
   /** The statuses of a read, and of the payout before and after it was approved. */

@@ -4,7 +4,7 @@ import type { Person } from './people.ts';
 
 const SERIES: SeriesInput = { requests: 5, expires_in: 3_600, varies: ['max_amount'] };
 
-/** What an agent asked for: the first request of a series, and those that followed. */
+/** The requests of an agent: the first one of a series, and those that followed. */
 interface Run {
   first: Permission;
   later: Permission[];

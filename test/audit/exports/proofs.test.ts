@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
-import type { JobSizes } from '../../../src/files/job';
+import type { JobSizes } from '../../../src/files/job-context';
 import { TestBucket } from '../../support/bucket';
 import { depth } from '../../support/depth';
 import {

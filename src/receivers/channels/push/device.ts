@@ -28,7 +28,7 @@ export interface PushSubscription {
   auth: string;
 }
 
-/** What is stored of a subscription beside the encrypted one. */
+/** The part of a subscription that is stored in plain text, beside the encrypted one. */
 export interface DeviceConfig {
   /** SHA-256 of the endpoint, in base64url: the browser recognizes its own subscription by it. */
   endpoint_digest: string;
