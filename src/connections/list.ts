@@ -30,7 +30,7 @@ const connectionList = defineList({
 });
 
 /** Preloads the page of connections that the query string asks for. */
-export const preloadConnections = preloadPage(connectionList);
+const preloadConnections = preloadPage(connectionList);
 
 /**
  * Lists the account's connections, newest first.

@@ -24,7 +24,7 @@ export const STORED_EVENTS = [
 export type StoredEvent = (typeof STORED_EVENTS)[number];
 
 /** The event type of a stored event. */
-export function eventTypeOf(event: StoredEvent): EventType {
+function eventTypeOf(event: StoredEvent): EventType {
   if (event === 'request_expire' || event === 'token_expire') return 'expire';
   return event;
 }

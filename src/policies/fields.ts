@@ -57,7 +57,7 @@ export const PolicyCondition = lazy(() =>
 export type PolicyCondition = LazyOutput<typeof PolicyCondition>;
 
 /** The field for conditions by the keys of the scope. */
-export const conditions = lazy(() =>
+const conditions = lazy(() =>
   jsonObject('The conditions on keys of the scope; empty for none.', 16 * 1024)
     .superRefine((value, refinement) => {
       const operators = Object.keys(PolicyCondition().shape).join(', ');

@@ -42,7 +42,7 @@ export const examplePolicyFields = {
   expires_at: null,
 };
 
-export const examplePolicy = {
+const examplePolicy = {
   id: exampleId('policy'),
   ...examplePolicyFields,
   review: null,

@@ -2,6 +2,20 @@ import type { Plan } from '../lib/plans';
 import type { DueDelivery } from './deliveries/due';
 import type { WebhookRow } from './receiver';
 
+/** A webhook, channel or device to which one worker alone delivers until the claim expires. */
+export interface ClaimedWebhook {
+  /** Its lease identifies the claim. */
+  webhook: WebhookRow & { lease: Uint8Array };
+  /** Decides how long audit entries are kept. */
+  account: { plan: Plan; auditRetentionDays: number | null };
+  /** When it was claimed, in milliseconds since the epoch. */
+  claimedAt: number;
+  /** The first due deliveries, in the order in which they became due. */
+  due: DueDelivery[];
+  /** How many webhooks the account has, this one included. */
+  accountWebhooks: number;
+}
+
 /** The status of a receiver that is gone (RFC 9110 section 15.5.11). */
 export const GONE = 410;
 
@@ -52,18 +66,4 @@ export interface Target {
   gone: readonly number[];
   /** Prepares the attempt that sends one message. */
   prepare: (deliveries: readonly DueDelivery[]) => Promise<PreparedAttempt>;
-}
-
-/** A webhook to which one worker alone delivers until the claim expires. */
-export interface ClaimedWebhook {
-  /** Its lease identifies the claim. */
-  webhook: WebhookRow & { lease: Uint8Array };
-  /** Decides how long audit entries are kept. */
-  account: { plan: Plan; auditRetentionDays: number | null };
-  /** When it was claimed, in milliseconds since the epoch. */
-  claimedAt: number;
-  /** The first due deliveries, in the order in which they became due. */
-  due: DueDelivery[];
-  /** How many webhooks the account has, this one included. */
-  accountWebhooks: number;
 }

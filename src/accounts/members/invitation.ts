@@ -10,7 +10,7 @@ import type { Id } from '../../lib/typeid';
 import { exampleMember, Member } from './member';
 
 /** Lifetime of an invitation, in milliseconds. */
-export const INVITATION_LIFETIME = 7 * DAY;
+const INVITATION_LIFETIME = 7 * DAY;
 
 export const exampleInvitation = {
   url: `${EXAMPLE.origin}/console/invitations/${EXAMPLE.invitation}`,

@@ -26,7 +26,7 @@ export interface ReadBody {
 const REPLACEMENT = '\ufffd';
 
 const NO_VALUES = () => [];
-export const NO_BODY: ReadBody = {
+const NO_BODY: ReadBody = {
   bytes: null,
   contentType: null,
   boundContentType: null,

@@ -41,13 +41,7 @@ export const Session = lazy(() =>
 export type Session = z.output<ReturnType<typeof Session>>;
 
 /** The time at which a session ends if it is not used again, in milliseconds since the epoch. */
-export function sessionEnd({
-  createdAt,
-  lastSeenAt,
-}: {
-  createdAt: number;
-  lastSeenAt: number;
-}): number {
+function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastSeenAt: number }): number {
   return Math.min(lastSeenAt + SESSION_IDLE_TIME, createdAt + SESSION_LIFETIME);
 }
 

@@ -115,7 +115,7 @@ export async function withVoteMac(
  * another way of review, or a proposal with higher limits than the votes so far have left.
  * @throws Problem `conflict`
  */
-export async function requireGenuineRequest(
+async function requireGenuineRequest(
   { config, principal }: Context,
   row: ReviewedPermission,
 ): Promise<void> {
@@ -158,7 +158,7 @@ type PasskeyRow = typeof passkeys.$inferSelect;
  * approval is none.
  * @param voterPasskeys the passkeys of those who voted, removed ones too
  */
-export async function withGenuineVotes(
+async function withGenuineVotes(
   context: Context,
   row: ReviewedPermission,
   voterPasskeys: readonly PasskeyRow[],

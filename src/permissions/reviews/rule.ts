@@ -9,7 +9,7 @@ export const MAX_APPROVALS = 5;
 
 const MAX_NAMED = 100;
 
-export const exampleReview = { approvals: 2, roles: ['approver' as const] };
+const exampleReview = { approvals: 2, roles: ['approver' as const] };
 
 const people = lazy(() => ({
   members: listOf(idText('member', 'must be the id of a member'), MAX_NAMED)

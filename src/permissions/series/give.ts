@@ -13,7 +13,7 @@ import type { TokenLimits } from '../reviews/review';
 import { isLive, type SeriesRow, seriesMac } from './series';
 
 /** Maximum number of live series of an agent. */
-export const MAX_LIVE_SERIES = 20;
+const MAX_LIVE_SERIES = 20;
 
 /** A member whose vote gives a series, and when the member voted. */
 export interface Giver {

@@ -86,7 +86,7 @@ export const EmailConfig = lazy(() =>
   z.strictObject({}).meta({ id: 'EmailConfig', examples: [{}] }),
 );
 
-export const ChannelKind = lazy(() => z.enum(CHANNEL_KINDS).meta({ id: 'ChannelKind' }));
+const ChannelKind = lazy(() => z.enum(CHANNEL_KINDS).meta({ id: 'ChannelKind' }));
 
 export const exampleChannel = {
   id: exampleId('chan'),

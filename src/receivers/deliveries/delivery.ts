@@ -18,7 +18,7 @@ import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { isEventOfDelivery, payloadColumns } from './payload';
 
-export const DeliveryEvent = lazy(() =>
+const DeliveryEvent = lazy(() =>
   choice(DELIVERY_EVENTS).meta({ id: 'DeliveryEvent', description: 'What a delivery is about.' }),
 );
 

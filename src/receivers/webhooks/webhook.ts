@@ -79,7 +79,7 @@ export const exampleWebhook = {
   updated_at: EXAMPLE.time,
 };
 
-export const EXAMPLE_SECRET = 'whsec_d2ViaG9vayBzZWNyZXQgb2YgdGhlIGV4YW1wbGVzISE=';
+const EXAMPLE_SECRET = 'whsec_d2ViaG9vayBzZWNyZXQgb2YgdGhlIGV4YW1wbGVzISE=';
 
 /** A webhook as the API shows it. */
 export const Webhook = lazy(() =>

@@ -90,7 +90,7 @@ function describeOutcome({ status, reported_at }: Outcome): string {
 }
 
 /** How many people have approved so far. */
-export function countApprovals({ review }: Permission): number {
+function countApprovals({ review }: Permission): number {
   return review?.votes?.filter(({ decision }) => decision === 'approve').length ?? 0;
 }
 
