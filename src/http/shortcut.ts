@@ -16,7 +16,7 @@ import { sendAnswer } from './operation';
  */
 export type Shortcut = (c: RequestContext, context: Context) => Promise<object | null>;
 
-/** What the access check does with a request before it is served. */
+/** The steps of the access check on a request before it is served. */
 interface Admission {
   credential: string;
   /** The hash of the idempotency key; null without one. */

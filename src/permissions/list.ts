@@ -49,7 +49,7 @@ export const PermissionList = lazy(() =>
   }),
 );
 
-/** What the API takes, and an order that only the console asks for: see {@link PermissionFilter}. */
+/** The filters of the API, and an order for the console alone: see {@link PermissionFilter}. */
 type ListInput = LazyOutput<typeof PermissionList> & { by_decision?: true };
 
 const permissionList = defineList({

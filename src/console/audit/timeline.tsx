@@ -12,7 +12,7 @@ import { rangesAround, type Span, selectRange, stepText } from './span';
 /** The height of the highest bar, and of the chart with its labels, in pixels. */
 const BAR_HEIGHT = 88;
 const CHART_HEIGHT = BAR_HEIGHT + 24;
-/** What the timeline counts. */
+/** The entries that the timeline counts. */
 const ENTRY = { one: 'entry', many: 'entries' };
 /** Room above the bars for the label of the highest one. */
 const TOP = 18;

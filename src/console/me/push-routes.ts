@@ -30,7 +30,7 @@ async function preloadDevices(
   return { devices: selectDevices(reader, account, callerId) };
 }
 
-/** What a browser needs in order to find itself among the devices of a member. */
+/** The values by which a browser finds itself among the devices of a member. */
 function knownDevice(device: DeviceRow) {
   return { id: withPrefix('push', device.id), digest: deviceConfig(device).endpoint_digest };
 }

@@ -64,7 +64,7 @@ function senderMacs(keyring: Keyring, { member, token }: UserPrincipal) {
   return keyring.mac('form-sender', `${member?.id ?? token}`);
 }
 
-/** What the pages of a session hold for their forms and scripts: see `SignedIn`. */
+/** The values that pages of a session hold for their forms and scripts: see `SignedIn`. */
 export async function pageMarks(keyring: Keyring, secret: string, principal: UserPrincipal) {
   const [csrf, sender, pushKey] = await Promise.all([
     csrfToken(keyring, secret),

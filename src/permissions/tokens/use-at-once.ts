@@ -25,7 +25,7 @@ import { type Grant, TokenUse, type UsedToken } from './use-fields';
 // uses, and whether an outcome was promised. If a guard fails, nothing was written, and the request
 // is served as if this had not been tried: so each refusal has its reason from one place.
 
-/** What a token says of its permission. */
+/** The claims of a token about its permission. */
 interface Claims extends Grant {
   inputDigest: string | null;
 }

@@ -70,7 +70,7 @@ export const UsedToken = lazy(() =>
 
 export type UsedToken = LazyOutput<typeof UsedToken>;
 
-/** What a token allows. */
+/** The grant that a token carries. */
 export interface Grant {
   /** The permission. */
   id: Id<'perm'>;
