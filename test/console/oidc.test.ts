@@ -253,7 +253,7 @@ describe('a sign-in with the identity provider', () => {
     expect([body.id, body.member.id]).toEqual([me.id, me.member.id]);
   });
 
-  it('makes one account for concurrent first sign-ins', async () => {
+  it.runIf(depth.isDeep)('makes one account for concurrent first sign-ins', async () => {
     const scene = await open();
     const person = ada();
     const browsers = Array.from({ length: 8 }, () => new Browser(scene.world));
@@ -880,27 +880,30 @@ describe('an invitation that is accepted with the identity provider', () => {
     },
   );
 
-  it('that is withdrawn while the answer is on its way lets nobody join, and the person can sign in at once', async () => {
-    const { database, scene } = await openFaulty();
-    const account = await scene.world.account();
-    const { id, path } = await invite(account);
-    await mustSignIn({ ...scene, browser: new Browser(scene.world) }, newPerson());
-    const query = scene.provider.signIn(await begin(scene.browser, path), ada({ sub: 'late' }));
-    // Before the member becomes active: after the keys, the invitation and the directory were read,
-    // and it was changed.
-    database.before(5, () =>
-      new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }),
-    );
-    expect((await comeBack(scene.browser, query)).status).toBe(404);
-    expect((await account.must(200, 'GET', `/v1/members/${id}`)).body).toMatchObject({
-      status: 'removed',
-      sign_in: [],
-    });
-    await mustSignIn(scene, ada({ sub: 'late' }));
-    expect((await whoAmI(scene)).member.role).toBe('owner');
-  });
+  it.runIf(depth.isDeep)(
+    'that is withdrawn while the answer is on its way lets nobody join, and the person can sign in at once',
+    async () => {
+      const { database, scene } = await openFaulty();
+      const account = await scene.world.account();
+      const { id, path } = await invite(account);
+      await mustSignIn({ ...scene, browser: new Browser(scene.world) }, newPerson());
+      const query = scene.provider.signIn(await begin(scene.browser, path), ada({ sub: 'late' }));
+      // Before the member becomes active: after the keys, the invitation and the directory were read,
+      // and it was changed.
+      database.before(5, () =>
+        new World().must(204, 'DELETE', `/v1/members/${id}`, { token: account.token }),
+      );
+      expect((await comeBack(scene.browser, query)).status).toBe(404);
+      expect((await account.must(200, 'GET', `/v1/members/${id}`)).body).toMatchObject({
+        status: 'removed',
+        sign_in: [],
+      });
+      await mustSignIn(scene, ada({ sub: 'late' }));
+      expect((await whoAmI(scene)).member.role).toBe('owner');
+    },
+  );
 
-  it('lets one person join, however many try at once', async () => {
+  it.runIf(depth.isDeep)('lets one person join, however many try at once', async () => {
     const scene = await open();
     const account = await scene.world.account();
     const { path } = await invite(account);

@@ -23,32 +23,35 @@ async function countFiles(): Promise<number | null> {
   return env.DB.prepare('select count(*) as n from files').first<number>('n');
 }
 
-it('the sweep cleans up the other files when one fails, and retries the failed one', async () => {
-  const { world, account, bucket } = await makeScene();
-  const ids: string[] = [];
-  for (let i = 0; i < 22; i++) ids.push((await makeExport(account)).id);
-  const [last] = ids.slice(-1);
-  const list = async (options: R2ListOptions) => {
-    if (!options.prefix?.includes(`${last}`))
-      throw new Error('list: We encountered an internal error. (10001)');
-    return bucket.binding.list(options);
-  };
-  const broken = new World({ FILES: { ...bucket.binding, list } as unknown as R2Bucket });
-  broken.now = world.now + DAY;
-  await broken.sweep();
-  expect(bucket.fileKeys).toEqual(
-    ids
-      .slice(0, -1)
-      .map((id) => `files/${id}/file`)
-      .toSorted(),
-  );
-  world.advance(DAY + 5 * MINUTE - 1);
-  await world.sweep();
-  expect(bucket.fileKeys).toHaveLength(21);
-  world.advance(1);
-  await world.sweep();
-  expect(bucket.fileKeys).toEqual([]);
-});
+it.runIf(depth.isDeep)(
+  'the sweep cleans up the other files when one fails, and retries the failed one',
+  async () => {
+    const { world, account, bucket } = await makeScene();
+    const ids: string[] = [];
+    for (let i = 0; i < 22; i++) ids.push((await makeExport(account)).id);
+    const [last] = ids.slice(-1);
+    const list = async (options: R2ListOptions) => {
+      if (!options.prefix?.includes(`${last}`))
+        throw new Error('list: We encountered an internal error. (10001)');
+      return bucket.binding.list(options);
+    };
+    const broken = new World({ FILES: { ...bucket.binding, list } as unknown as R2Bucket });
+    broken.now = world.now + DAY;
+    await broken.sweep();
+    expect(bucket.fileKeys).toEqual(
+      ids
+        .slice(0, -1)
+        .map((id) => `files/${id}/file`)
+        .toSorted(),
+    );
+    world.advance(DAY + 5 * MINUTE - 1);
+    await world.sweep();
+    expect(bucket.fileKeys).toHaveLength(21);
+    world.advance(1);
+    await world.sweep();
+    expect(bucket.fileKeys).toEqual([]);
+  },
+);
 
 it('the sweep keeps the row of an expired or failed file for 90 days', async () => {
   const { world, account } = await makeScene();

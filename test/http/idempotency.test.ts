@@ -271,7 +271,7 @@ it('the tables of this file list every POST of the service that needs a credenti
   expect(listed.toSorted()).toEqual(routes.toSorted());
 });
 
-describe.each(depth.cases(Object.entries(posts), 3))('%s', (_, aim) => {
+describe.each(depth.cases(Object.entries(posts), 6))('%s', (_, aim) => {
   it('takes effect once, and replays its answer when it is sent again', async () => {
     const scene = await openScene();
     const { path, call } = aim(scene);

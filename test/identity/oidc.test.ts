@@ -233,7 +233,7 @@ describe('a token of the provider', () => {
     expect(body).toMatchObject({ email: '', name: null });
   });
 
-  it('creates one account for concurrent first requests', async () => {
+  it.runIf(depth.isDeep)('creates one account for concurrent first requests', async () => {
     const scene = await Scene.open({ DB_01: env.DB_01 });
     const before = await countAccounts();
     const token = await scene.token();
@@ -242,7 +242,7 @@ describe('a token of the provider', () => {
     expect(await countAccounts()).toBe(before + 1);
   });
 
-  it('creates the same account after a crash during its creation', async () => {
+  it.runIf(depth.isDeep)('creates the same account after a crash during its creation', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     const { body } = await scene.must(200, token);
@@ -338,25 +338,28 @@ describe('a token of the provider', () => {
     );
   });
 
-  it('writes nothing if its member is demoted or suspended while the request is in flight', async () => {
-    for (const change of [{ role: 'auditor' }, { status: 'suspended' }]) {
-      const first = new FaultyDatabase(env.DB);
-      const scene = await Scene.open({ DB: first.binding });
-      const token = await scene.token();
-      const { body: me } = await scene.must(200, token);
-      const second = await makeMember(accountOf(scene, me, token), 'owner');
-      const path = `/v1/members/${me.member.id}`;
-      first.before(2, () =>
-        new World().must(200, 'PUT', path, { token: second.token, body: change }),
-      );
-      const late = await scene.call(token, 'POST', '/v1/agents', { name: 'Late' });
-      expect([late.status, late.body.code]).toEqual([
-        403,
-        change.role ? 'insufficient_scope' : 'account_inactive',
-      ]);
-      expect((await scene.must(200, second.token, 'GET', '/v1/agents')).body.data).toEqual([]);
-    }
-  });
+  it.runIf(depth.isDeep)(
+    'writes nothing if its member is demoted or suspended while the request is in flight',
+    async () => {
+      for (const change of [{ role: 'auditor' }, { status: 'suspended' }]) {
+        const first = new FaultyDatabase(env.DB);
+        const scene = await Scene.open({ DB: first.binding });
+        const token = await scene.token();
+        const { body: me } = await scene.must(200, token);
+        const second = await makeMember(accountOf(scene, me, token), 'owner');
+        const path = `/v1/members/${me.member.id}`;
+        first.before(2, () =>
+          new World().must(200, 'PUT', path, { token: second.token, body: change }),
+        );
+        const late = await scene.call(token, 'POST', '/v1/agents', { name: 'Late' });
+        expect([late.status, late.body.code]).toEqual([
+          403,
+          change.role ? 'insufficient_scope' : 'account_inactive',
+        ]);
+        expect((await scene.must(200, second.token, 'GET', '/v1/agents')).body.data).toEqual([]);
+      }
+    },
+  );
 
   it('is refused while its member is suspended', async () => {
     const scene = await Scene.open();
@@ -537,39 +540,49 @@ describe('a token of the provider', () => {
     expect(body.errors[0].path).toBe('body.expires_at');
   });
 
-  it('writes nothing if its account becomes inactive or the token expires while a request is in flight', async () => {
-    const first = new FaultyDatabase(env.DB);
-    const scene = await Scene.open({ DB: first.binding });
-    const token = await scene.token();
-    const { body: account } = await scene.must(200, token);
-    const elsewhere = new World();
-    elsewhere.now = scene.world.now;
-    const setActive = (isActive: boolean) =>
-      elsewhere.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
-        token: env.ADMIN_TOKEN,
-        body: { is_active: isActive },
+  it.runIf(depth.isDeep)(
+    'writes nothing if its account becomes inactive or the token expires while a request is in flight',
+    async () => {
+      const first = new FaultyDatabase(env.DB);
+      const scene = await Scene.open({ DB: first.binding });
+      const token = await scene.token();
+      const { body: account } = await scene.must(200, token);
+      const elsewhere = new World();
+      elsewhere.now = scene.world.now;
+      const setActive = (isActive: boolean) =>
+        elsewhere.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+          token: env.ADMIN_TOKEN,
+          body: { is_active: isActive },
+        });
+      first.before(2, () => setActive(false));
+      const refused = await scene.must(403, token, 'POST', '/v1/agents', { name: 'Mailer' });
+      expect(refused.body.code).toBe('account_inactive');
+      await setActive(true);
+      expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
+      const { body: agent } = await scene.must(201, token, 'POST', '/v1/agents', {
+        name: 'Mailer',
       });
-    first.before(2, () => setActive(false));
-    const refused = await scene.must(403, token, 'POST', '/v1/agents', { name: 'Mailer' });
-    expect(refused.body.code).toBe('account_inactive');
-    await setActive(true);
-    expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
-    const { body: agent } = await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
-    const ask = {
-      token: agent.api_key,
-      body: { action: 'file.read', resource: 'file:a', expires_in: 86_400 },
-    };
-    const { body: permission } = await elsewhere.must(201, 'POST', '/v1/permissions', ask);
-    first.before(2, async () => {
-      elsewhere.now = (decodeJwt(token).exp ?? 0) * 1_000;
-      await elsewhere.must(201, 'POST', '/v1/permissions', ask);
-    });
-    await scene.must(503, token, 'POST', `/v1/permissions/${permission.id}/approve`);
-    const { body: pending } = await elsewhere.must(200, 'GET', `/v1/permissions/${permission.id}`, {
-      token: agent.api_key,
-    });
-    expect(pending.status).toBe('pending');
-  });
+      const ask = {
+        token: agent.api_key,
+        body: { action: 'file.read', resource: 'file:a', expires_in: 86_400 },
+      };
+      const { body: permission } = await elsewhere.must(201, 'POST', '/v1/permissions', ask);
+      first.before(2, async () => {
+        elsewhere.now = (decodeJwt(token).exp ?? 0) * 1_000;
+        await elsewhere.must(201, 'POST', '/v1/permissions', ask);
+      });
+      await scene.must(503, token, 'POST', `/v1/permissions/${permission.id}/approve`);
+      const { body: pending } = await elsewhere.must(
+        200,
+        'GET',
+        `/v1/permissions/${permission.id}`,
+        {
+          token: agent.api_key,
+        },
+      );
+      expect(pending.status).toBe('pending');
+    },
+  );
 
   it('gets no stored answer of a token with other scopes, even with the same idempotency key', async () => {
     const scene = await Scene.open();
@@ -584,20 +597,23 @@ describe('a token of the provider', () => {
     expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reuse']);
   });
 
-  it('creates no new account if its own is deleted while a request is in flight', async () => {
-    const first = new FaultyDatabase(env.DB);
-    const scene = await Scene.open({ DB: first.binding });
-    const token = await scene.token();
-    const { body: account } = await scene.must(200, token);
-    const path = `/v1/admin/users/${account.id}`;
-    let before = 0;
-    first.before(2, async () => {
-      await new World().must(202, 'DELETE', path, { token: env.ADMIN_TOKEN });
-      before = await countAccounts();
-    });
-    await scene.must(401, token, 'POST', '/v1/agents', { name: 'Mailer' });
-    expect(await countAccounts()).toBe(before);
-  });
+  it.runIf(depth.isDeep)(
+    'creates no new account if its own is deleted while a request is in flight',
+    async () => {
+      const first = new FaultyDatabase(env.DB);
+      const scene = await Scene.open({ DB: first.binding });
+      const token = await scene.token();
+      const { body: account } = await scene.must(200, token);
+      const path = `/v1/admin/users/${account.id}`;
+      let before = 0;
+      first.before(2, async () => {
+        await new World().must(202, 'DELETE', path, { token: env.ADMIN_TOKEN });
+        before = await countAccounts();
+      });
+      await scene.must(401, token, 'POST', '/v1/agents', { name: 'Mailer' });
+      expect(await countAccounts()).toBe(before);
+    },
+  );
 });
 
 describe('the scope claim', () => {
@@ -885,7 +901,7 @@ describe('the keys of the provider', () => {
     await scene.must(401, await scene.token({}, { alg: 'HS256' }, secret));
   });
 
-  it('are fetched by one of several concurrent requests', async () => {
+  it.runIf(depth.isDeep)('are fetched by one of several concurrent requests', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     scene.world.advance(MINUTE);
@@ -901,16 +917,19 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(3);
   });
 
-  it('are fetched by one of several concurrent requests while none are stored, and the others wait', async () => {
-    const scene = await Scene.open();
-    for (const asked of [1, 2]) {
-      const token = await scene.token();
-      const answers = await Promise.all(Array.from({ length: 20 }, () => scene.call(token)));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-      expect(scene.asked).toBe(asked);
-      scene.world.advance(60 * MINUTE);
-    }
-  });
+  it.runIf(depth.isDeep)(
+    'are fetched by one of several concurrent requests while none are stored, and the others wait',
+    async () => {
+      const scene = await Scene.open();
+      for (const asked of [1, 2]) {
+        const token = await scene.token();
+        const answers = await Promise.all(Array.from({ length: 20 }, () => scene.call(token)));
+        expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+        expect(scene.asked).toBe(asked);
+        scene.world.advance(60 * MINUTE);
+      }
+    },
+  );
 
   it.each([
     ['were never fetched', 0],
@@ -947,28 +966,31 @@ describe('the keys of the provider', () => {
     },
   );
 
-  it('delay a concurrent request by at most 1.75 s while the provider does not answer', async () => {
-    const scene = await Scene.open();
-    const { world } = scene;
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    world.internet.on('id.example.com', async () => {
-      ask();
-      await released;
-      return Response.json(scene.configuration);
-    });
-    const first = scene.call(await scene.token());
-    await asked;
-    const second = await scene.must(503, await scene.token());
-    expect(second.headers.get('Retry-After')).toBe('1');
-    expect(world.pauses).toEqual([250, 500, 1_000]);
-    release();
-    expect((await first).status).toBe(200);
-    await scene.must(200, await scene.token());
-    expect(scene.asked).toBe(1);
-  });
+  it.runIf(depth.isDeep)(
+    'delay a concurrent request by at most 1.75 s while the provider does not answer',
+    async () => {
+      const scene = await Scene.open();
+      const { world } = scene;
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+      world.internet.on('id.example.com', async () => {
+        ask();
+        await released;
+        return Response.json(scene.configuration);
+      });
+      const first = scene.call(await scene.token());
+      await asked;
+      const second = await scene.must(503, await scene.token());
+      expect(second.headers.get('Retry-After')).toBe('1');
+      expect(world.pauses).toEqual([250, 500, 1_000]);
+      release();
+      expect((await first).status).toBe(200);
+      await scene.must(200, await scene.token());
+      expect(scene.asked).toBe(1);
+    },
+  );
 
-  it('are fetched again after a crash during a fetch', async () => {
+  it.runIf(depth.isDeep)('are fetched again after a crash during a fetch', async () => {
     const scene = await Scene.open();
     await env.DB.prepare('insert into provider_keys values (?, null, 0, ?, 1)')
       .bind(ISSUER, scene.world.now)
@@ -989,30 +1011,33 @@ describe('the keys of the provider', () => {
     expect(keys).toBe(configuration);
   });
 
-  it('are not replaced by older ones after a concurrent fetch fails', async () => {
-    const scene = await Scene.open();
-    const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
-    await scene.must(200, token);
-    scene.world.advance(61 * MINUTE);
-    // The stored keys are too old. The first fetch fails late, after a concurrent one has
-    // succeeded.
-    let first = true;
-    scene.world.internet.on('id.example.com', async () => {
-      if (!first) return Response.json(scene.configuration);
-      first = false;
-      scene.world.advance(30_000);
-      scene.keys = [await publicKey({ kid: 'second' })];
-      const fresh = new World({ OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE });
-      Object.assign(fresh.internet, scene.world.internet);
-      fresh.now = scene.world.now;
-      await fresh.must(200, 'GET', '/v1/me', { token: await scene.token({}, { kid: 'second' }) });
-      scene.world.advance(1);
-      return new Response(null, { status: 500 });
-    });
-    await scene.call(token);
-    const kept = await env.DB.prepare('select keys from provider_keys').first<string>('keys');
-    expect(JSON.parse(kept ?? '').keys.map(({ kid }: Json) => kid)).toEqual(['second']);
-  });
+  it.runIf(depth.isDeep)(
+    'are not replaced by older ones after a concurrent fetch fails',
+    async () => {
+      const scene = await Scene.open();
+      const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
+      await scene.must(200, token);
+      scene.world.advance(61 * MINUTE);
+      // The stored keys are too old. The first fetch fails late, after a concurrent one has
+      // succeeded.
+      let first = true;
+      scene.world.internet.on('id.example.com', async () => {
+        if (!first) return Response.json(scene.configuration);
+        first = false;
+        scene.world.advance(30_000);
+        scene.keys = [await publicKey({ kid: 'second' })];
+        const fresh = new World({ OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE });
+        Object.assign(fresh.internet, scene.world.internet);
+        fresh.now = scene.world.now;
+        await fresh.must(200, 'GET', '/v1/me', { token: await scene.token({}, { kid: 'second' }) });
+        scene.world.advance(1);
+        return new Response(null, { status: 500 });
+      });
+      await scene.call(token);
+      const kept = await env.DB.prepare('select keys from provider_keys').first<string>('keys');
+      expect(JSON.parse(kept ?? '').keys.map(({ kid }: Json) => kid)).toEqual(['second']);
+    },
+  );
 
   it('are fetched without following redirects', async () => {
     const scene = await Scene.open();

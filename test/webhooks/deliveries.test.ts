@@ -657,7 +657,7 @@ describe('the event of a completed export is not sent to a webhook', () => {
   });
 });
 
-it('an export that fails after its last attempt sends an event', async () => {
+it.runIf(depth.isDeep)('an export that fails after its last attempt sends an event', async () => {
   const world = new World();
   const account = await world.account();
   const webhook = await makeWebhook(account);

@@ -352,17 +352,21 @@ describe('a webhook whose attempts fail', () => {
     expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
   });
 
-  it('for five days is disabled, even if it was updated with the same settings meanwhile', async () => {
-    const { world, account, agent, webhook } = await makeScene(answers(500));
-    for (let day = 0; day <= 5; day++) {
-      await agent.request(LONG);
-      await world.deliver();
-      const { url, is_active } = await readWebhook(account, webhook);
-      expect([day, is_active]).toEqual([day, day < 5]);
-      if (day < 5) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { url, is_active });
-      world.advance(DAY);
-    }
-  });
+  it.runIf(depth.isDeep)(
+    'for five days is disabled, even if it was updated with the same settings meanwhile',
+    async () => {
+      const { world, account, agent, webhook } = await makeScene(answers(500));
+      for (let day = 0; day <= 5; day++) {
+        await agent.request(LONG);
+        await world.deliver();
+        const { url, is_active } = await readWebhook(account, webhook);
+        expect([day, is_active]).toEqual([day, day < 5]);
+        if (day < 5)
+          await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { url, is_active });
+        world.advance(DAY);
+      }
+    },
+  );
 
   it.runIf(depth.isDeep)('but succeed once in a while is not disabled', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));

@@ -388,7 +388,7 @@ async function settled(account: TestAccount, id: string): Promise<Json> {
   return shown;
 }
 
-it.each(MODES)(
+it.runIf(depth.isDeep).each(MODES)(
   'a proof is the same after any call fails (%s)',
   async (mode) => {
     const outage = new Outage();
