@@ -16,7 +16,7 @@ import { sendAnswer } from './operation';
  */
 export type Shortcut = (c: RequestContext, context: Context) => Promise<object | null>;
 
-/** The steps of the access check on a request before it is served. */
+/** What the access check knows of a request, and the steps that it still has to take. */
 interface Admission {
   credential: string;
   /** The hash of the idempotency key; null without one. */
@@ -48,7 +48,7 @@ export async function takeShortcut(
   const answers = key && requestAnswers(c, callerKey(caller.principal, key));
   const value = await shortcut(c, openContext(c, caller, answers));
   if (value) return sendAnswer(writeAnswer(value));
-  // Nobody was authenticated.
+  // The shortcut did not serve the request, so the log must not name this caller yet.
   c.set('caller', undefined);
   return null;
 }

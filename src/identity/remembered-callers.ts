@@ -10,18 +10,21 @@ import { hashCredential } from './credentials';
 interface RememberedCaller {
   principal: Principal;
   reference: CredentialReference;
-  /** When it is forgotten, in milliseconds since the epoch. */
+  /**
+   * When the last use of the credential has to be recorded again, in milliseconds since the epoch:
+   * see `nextRecordAt`. From then on this is ignored.
+   */
   until: number;
 }
 
 const MAX_CALLERS = 1_000;
 
 /**
- * The callers that this isolate has authenticated, for each deployment, by the hash of their
- * credential.
+ * The callers whom this isolate has authenticated by an agent key or a user token, by the hash of
+ * the credential; for each environment, because tests have several.
  *
  * They may be out of date: the credential may have ended, the account may be stopped or have moved.
- * So they serve only for writes that check the credential and the account in their transaction.
+ * Use them only for writes that check the credential and the account in their transaction.
  */
 const remembered = new WeakMap<Env, Map<string, RememberedCaller>>();
 

@@ -63,8 +63,9 @@ const DRAFTS = sql`(
 )`;
 
 /**
- * The entry of a permission that was not read has its own random bytes in the place of the policy,
- * which {@link appendEntries} replaces. Nothing else in its details can be equal to them.
+ * Marks the place of the policy in the entry of a permission that was not read, for
+ * {@link appendEntries} to fill in. The mark is the random bytes of the entry: nothing else in its
+ * details can be equal to them.
  */
 function withPolicyPlace(entry: Entry): Entry {
   if (entry.agent !== null) return entry;
@@ -90,8 +91,9 @@ function newestPosition(account: SQL): SQL {
 }
 
 /**
- * The guard of the credential that writes entries at a time. It must be valid at the time that the
- * entries get, which is that of the account's newest entry, even if erased, if that is later.
+ * The guard of the credential that writes entries at a time. The entries get that time, or the time
+ * of the account's newest entry if it is later, also of one that is erased. The credential must be
+ * valid at the time that they get.
  */
 export function writerGuard(credential: Credential, at: number): Guard {
   const newest = newestPosition(sql`accounts.number`);
@@ -156,7 +158,7 @@ export function transitionGuard(entries: readonly Entry[]): Guard {
 }
 
 const permissionGuard = prepareGuard(
-  'permission_was_as_read',
+  'permission_changed_as_expected',
   () => sql`not exists (
       select 1 from json_each(${sql.placeholder('rows')}) as draft where not exists (
         select 1 from permissions

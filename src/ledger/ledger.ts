@@ -91,15 +91,15 @@ interface Writer<T> {
 }
 
 /**
- * Builds the statements of {@link Ledger.change}. Of the state of permissions and tokens it can only
+ * Builds the statements of {@link Ledger.change}. It cannot change permissions or tokens, except to
  * withdraw requests of connections.
  */
 export type RecordWriter = Writer<RecordTable> &
   Pick<Writer<RecordTable | typeof connectionRequests>, 'update'>;
 
 /**
- * Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but
- * not change them, and change the outcomes of permissions, but nothing else of them.
+ * Builds the statements of {@link Ledger.write}. It can insert and delete accounts and members, but
+ * not update them. Of a permission it can update only the outcome.
  */
 export type InternalWriter = Writer<InternalTable> &
   Pick<Writer<InternalTable | Schema['accounts' | 'members']>, 'insert' | 'delete'> &
@@ -226,6 +226,7 @@ export class Ledger {
         ],
         answer,
       );
+      // The first result is that of `appendEntries`, the last one that of `markFeeds`.
       const { meta: feeds } = results.at(-1) as D1Result;
       if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
       return results.slice(1, 1 + statements.length) as unknown as BatchResponse<
@@ -257,7 +258,7 @@ export class Ledger {
       ...insertRecords(build, [record, ...furtherRecords]),
       markRetention(build, sql`(${record.account})`, record.createdAt),
     ];
-    // The account of the record may be created by the statements.
+    // The records come last because the statements may create their account.
     const results = await this.run(
       [
         ...this.holdGuards([record.account]),
@@ -321,7 +322,7 @@ export class Ledger {
     );
   }
 
-  /** The guard that none of the accounts that a write changes is held for its move. */
+  /** The guard that no account which the write changes is held for its move to another shard. */
   private holdGuards(named: readonly (number | SQL<number>)[]): Guard[] {
     const { authority } = this;
     const own: Accounts = authority.kind === 'service' ? authority.accounts : [authority.account];

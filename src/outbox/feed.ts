@@ -20,8 +20,7 @@ import { type Id, idBytes } from '../lib/typeid';
 
 // An account with an active webhook has a feed: the position in its log (account number × 2³² +
 // sequence) up to which deliveries have been created. The ledger marks the feed as due when it
-// appends entries; this module marks it when an export or a report has completed or failed, when a
-// review is escalated, and when the account is stopped or resumed.
+// appends entries. All other events mark it as due where they are written.
 
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFETIME = 30 * DAY;

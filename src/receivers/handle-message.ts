@@ -4,18 +4,21 @@ import { claimWebhook } from './dispatch/claim';
 import { deliver } from './dispatch/deliver';
 import { fanOut } from './fan-out/fan-out';
 
-// The way of an event from the commit to the sent message. A receiver is a webhook, a channel or a
-// device of a member; all three are rows of the table `webhooks`.
+// The way of an event from the commit to the sent message. A receiver is a row of the table
+// `webhooks`: a webhook, a channel or a device of a member.
 //
 // 1. `ledger/marks.ts` marks the account's feed (`outbox/feed.ts`) as due, in the transaction that
-//    appends the audit entry. The request then sends a queue message (`outbox/enqueue.ts`), which
-//    `handleMessage` handles in steps 2 to 4.
+//    appends the audit entry. After the commit the ledger calls `notifyWebhooks`
+//    (`http/open-context.ts`), which sends a queue message. `background/webhook-queue.ts` passes it
+//    to `handleMessage`, which takes steps 2 to 4.
 // 2. `fan-out/` turns events into deliveries. `fan-out.ts` takes them slice by slice:
 //    - `pending-events.ts` and `permission-events.ts` find the events that wait.
 //    - `draft-deliveries.ts` drafts a delivery of each for every webhook that wants it, and for
 //      everybody whom a channel or a device notifies (`plan-notifications.ts`).
 //    - `write-deliveries.ts` writes the drafts in one transaction.
-//    It enqueues a message for each receiver.
+//    It sends a queue message for each receiver.
+//    A message in somebody's quiet hours waits in `held_messages` until
+//    `channels/release-held.ts` makes it a delivery.
 // 3. `dispatch/claim.ts` gives the receiver to one worker, with the deliveries that are due.
 // 4. `dispatch/deliver.ts` sends them, with types that keep the order: ClaimedWebhook →
 //    PreparedAttempt → CompletedAttempt → DeliveryUpdate.

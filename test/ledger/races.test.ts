@@ -8,7 +8,7 @@ const operator = env.ADMIN_TOKEN;
 
 /**
  * A world in which another request can run between the authentication and the write of a request. For
- * uses in one round trip see `test/permissions/tokens/use-at-once.test.ts`.
+ * uses in one round trip see `test/permissions/tokens/use-in-one-trip.test.ts`.
  */
 async function makeScene() {
   const database = new FaultyDatabase(env.DB);

@@ -26,7 +26,10 @@ export function draftUse(
   });
 }
 
-/** The guard of a use: nobody took the last one at the same time. */
+/**
+ * The guard of a use: nobody took the last one at the same time. It holds for a token that is
+ * revoked or has expired: then {@link countUse} matches no row.
+ */
 export function usesLeftGuard(
   row: Pick<PermissionRow, 'account' | 'id'>,
   now: number,
@@ -36,7 +39,7 @@ export function usesLeftGuard(
     name: 'token_has_uses_left',
     holds: sql`not exists (
       select 1 from ${permissions}
-      where ${isPermissionWithId(row.account, row.id)} and ${isUsable(now)}
+      where ${isPermissionWithId(row.account, row.id)} and ${isLive(now)}
         and ${permissions.tokenUses} >= ${permissions.tokenMaxUses}
     )`,
     otherwise,
@@ -45,8 +48,8 @@ export function usesLeftGuard(
 
 /**
  * Makes the statement that counts one use of a token and returns the numbers of uses. The outcome is
- * then awaited if one was promised. It matches no permission whose token was revoked or has expired, or whose agent is
- * inactive.
+ * then awaited if one was promised. It matches no permission whose token was revoked or has expired,
+ * or whose agent is inactive. A guard must check that a use is left.
  * @param usedBy who takes the use, and so reports the outcome
  */
 export function countUse(
@@ -71,14 +74,14 @@ const countStatement = prepareWrite((write: Pick<StateWriter, 'update'>) => {
       usedBy: sql`iif(${isPromised}, ${sql.placeholder('usedBy')}, used_by)`,
       outcomeDueAt: sql`iif(${isPromised}, ${NOW} + ${REPORT_PERIOD}, outcome_due_at)`,
     })
-    .where(and(isPermissionWithId(ACCOUNT, PERMISSION_ID), isUsable(NOW)))
+    .where(and(isPermissionWithId(ACCOUNT, PERMISSION_ID), isLive(NOW)))
     .returning({ uses: permissions.tokenUses, maxUses: permissions.tokenMaxUses });
 });
 
 /**
  * Finds the permission only while its token is neither revoked nor expired and its agent is active.
  */
-function isUsable(now: number | SQL) {
+function isLive(now: number | SQL) {
   return and(
     inArray(permissions.tokenStatus, ['active', 'used']),
     gt(permissions.tokenExpiresAt, now),

@@ -25,6 +25,7 @@ export async function takeUse(
     guards: [guard],
     changes: (write) => [countUse(write, { account, id: grant.id }, use)],
     entries: [entry],
+    // The numbers of the stored answer are computed in the transaction, before the use is counted.
     answer: {
       value: presentUse(grant, { uses: 0, maxUses: 0 }),
       subject: grant.agentId,

@@ -10,8 +10,8 @@ import { type GrantedToken, type PermissionRow, tokenAt } from '../permission';
 import { draftUse, usesLeftGuard } from './count-use';
 import { takeUse } from './take-use';
 import { preloadPermissionOfToken } from './token-input';
-import { useTokenAtOnce } from './use-at-once';
 import { TokenUse, UsedToken } from './use-fields';
+import { useTokenInOneTrip } from './use-in-one-trip';
 
 /** Why a token cannot be used. */
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
@@ -98,7 +98,7 @@ export const useTokenRoute = new Hono().post(
   }),
   sharedAccess('tokens:use', preloadPermissionOfToken(readJson), {
     heedsStop: true,
-    shortcut: useTokenAtOnce,
+    shortcut: useTokenInOneTrip,
   }),
   noQuery(),
   body(TokenUse),

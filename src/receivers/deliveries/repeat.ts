@@ -6,7 +6,7 @@ import { payloadOf } from './payload';
 
 /**
  * Creates a delivery of the same event to the same recipient.
- * @throws Problem `conflict` as {@link redeliver}
+ * @throws Problem `conflict` if what it tells of is no longer kept, or as {@link createDelivery}
  */
 export async function repeatDelivery<T extends object>(
   context: UserContext,

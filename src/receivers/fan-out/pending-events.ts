@@ -28,7 +28,8 @@ const MAX_ACCOUNT_EVENTS = 10;
 /**
  * Events of an account that have no deliveries yet, the account's active webhooks and channels, and
  * the position of its feed: the place in the log up to which deliveries have been created.
- * `waitingEvents` are escalations, and reminders of requests.
+ * `waitingEvents` come from no audit entry: escalations, reminders of requests, and outcomes that
+ * were not reported in time.
  */
 export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
 

@@ -9,7 +9,7 @@ export interface PermissionEvent {
   event: PermissionEventType;
   /** Which reminder of the request this is, from 1 on; 0 for the event itself. */
   reminder: number;
-  /** The position of the audit entry that it comes from; null for an escalation or a reminder. */
+  /** The position of the audit entry that it comes from; null for an event that comes from none. */
   pos: number | null;
   at: number;
   permission: PermissionSnapshot;
@@ -55,8 +55,8 @@ interface Slice {
 
 /**
  * Takes a slice of the pending events, with the events of permissions among them: a request that
- * waits for people, a decision, a request that expired or was withdrawn, an escalation, or a
- * reminder that is due. Leaves out those that no active webhook or channel wants. They are in the
+ * waits for people, a decision, a request that expired or was withdrawn, an escalation, a reminder
+ * that is due, or an outcome that was not reported in time. Leaves out those that no active webhook or channel wants. They are in the
  * order in which they happened.
  */
 export async function findPermissionEvents(

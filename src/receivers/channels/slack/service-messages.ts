@@ -26,14 +26,18 @@ export function digestMessage(
   deliveries: readonly { event: DeliveryEvent; aboutPermission: string | null }[],
   url: string,
 ): SlackMessage {
-  const waiting = new Set<string | null>();
-  const ended = new Set<string | null>();
-  for (const { event, aboutPermission } of deliveries) {
-    const counted = isAsking(event) ? waiting : ended;
-    counted.add(aboutPermission);
-  }
-  const texts = [waitingText(waiting.size), endedText(ended.size)];
-  return notice(texts.join(' ').trim(), url, 'Open the inbox');
+  const count = (isCounted: (event: DeliveryEvent) => boolean) => {
+    const counted = deliveries.filter(({ event }) => isCounted(event));
+    return new Set(counted.map(({ aboutPermission }) => aboutPermission)).size;
+  };
+  const isOutcomeMissing = (event: DeliveryEvent) => event === 'permission.outcome_missing';
+  const texts = [
+    waitingText(count(isAsking)),
+    endedText(count((event) => !isAsking(event) && !isOutcomeMissing(event))),
+    unknownText(count(isOutcomeMissing)),
+  ];
+  const text = texts.filter((each) => each !== '').join(' ');
+  return notice(text, url, 'Open the inbox');
 }
 
 function waitingText(count: number): string {
@@ -46,6 +50,12 @@ function endedText(count: number): string {
   if (count === 0) return '';
   if (count === 1) return '1 more request has ended.';
   return `${count} more requests have ended.`;
+}
+
+function unknownText(count: number): string {
+  if (count === 0) return '';
+  if (count === 1) return 'The outcome of 1 more act is unknown.';
+  return `The outcomes of ${count} more acts are unknown.`;
 }
 
 /** The message about a webhook that the service disabled. */

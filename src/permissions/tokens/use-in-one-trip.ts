@@ -19,11 +19,12 @@ import { type Grant, TokenUse, type UsedToken } from './use-fields';
 // remembers who calls, so nothing has to be read before the use is written. Both may be out of date.
 // So guards in the transaction check both:
 // - `permission_is_as_claimed`: the row says what the token says, the caller may use it, and a use is
-//   left. That the token is neither revoked nor expired, the statement that counts the use finds;
+//   left. If the token is revoked or has expired, `countUse` matches no row;
 // - those of every entry: the credential and the account, a stop, a hold, the room in the log.
-// What neither says, the statements take from the row: the agent's number, the policy, the numbers of
-// uses, and whether an outcome was promised. If a guard fails, nothing was written, and the request
-// is served as if this had not been tried: so each refusal has its reason from one place.
+// The statements read from the row what neither the token nor the remembered caller says: the
+// agent's number, the policy, the numbers of uses, and whether an outcome was promised.
+// If a guard fails, nothing was written, and `useToken` serves the request as any other. So only
+// `useToken` explains refusals.
 
 /** The claims of a token about its permission. */
 interface Claims extends Grant {
@@ -44,7 +45,7 @@ const REFUSALS = [
 ];
 
 /** Takes one use of a token in one round trip; null if it wrote nothing, for whatever reason. */
-export async function useTokenAtOnce(
+export async function useTokenInOneTrip(
   c: RequestContext,
   context: Context,
 ): Promise<UsedToken | null> {
