@@ -220,9 +220,9 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
     let isLimited = false;
     const limit = async (principal: Principal) => {
       if (isLimited) return;
-      isLimited = true;
       await limitMember(c, principal);
       await limitAccount(c, principal);
+      isLimited = true;
     };
     const served =
       shortcut && (await takeShortcut(c, { credential, key, authorize, limit }, shortcut));

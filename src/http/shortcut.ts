@@ -30,8 +30,8 @@ interface Admission {
 /**
  * Tries to serve a request by a shortcut.
  * @returns the response; null if nothing was written
- * @throws Problem `rate_limited`; `unavailable` if the database fails: then the request may have been
- *   served nevertheless
+ * @throws Problem `unavailable` if the database fails: then the request may have been served
+ *   nevertheless
  */
 export async function takeShortcut(
   c: CallerRequest,
@@ -41,10 +41,13 @@ export async function takeShortcut(
   const { writeAnswer } = c.var;
   const isKeyMalformed = key === null && hasKey(c);
   const caller = await recallCaller(c, credential);
-  if (!writeAnswer || !caller || isKeyMalformed || !admits(authorize, caller.principal))
-    return null;
+  if (!writeAnswer || !caller || isKeyMalformed) return null;
+  const isAdmitted = await succeeds(async () => {
+    authorize(caller.principal);
+    await limit(caller.principal);
+  });
+  if (!isAdmitted) return null;
   c.set('caller', callerLogFields(caller));
-  await limit(caller.principal);
   const answers = key && requestAnswers(c, callerKey(caller.principal, key));
   const value = await shortcut(c, openContext(c, caller, answers));
   if (value) return sendAnswer(writeAnswer(value));
@@ -53,10 +56,13 @@ export async function takeShortcut(
   return null;
 }
 
-/** Whether a caller as remembered may call the operation. Who may not is authenticated first. */
-function admits(authorize: Admission['authorize'], principal: Principal): boolean {
+/**
+ * Whether some checks throw no Problem. If they throw one, the caller is authenticated first: their
+ * credential may have ended, which is the better answer.
+ */
+async function succeeds(checks: () => Promise<void>): Promise<boolean> {
   try {
-    authorize(principal);
+    await checks();
     return true;
   } catch (error) {
     if (error instanceof Problem) return false;

@@ -23,7 +23,7 @@ import {
 } from './credentials';
 import { findCaller } from './find-caller';
 import { authenticateIdentity, isIdentityToken } from './oidc/authenticate';
-import { rememberCaller } from './remembered-callers';
+import { forgetCaller, rememberCaller } from './remembered-callers';
 import { limitToRole } from './roles';
 
 /** An authenticated caller, the database of their account, and the rows of each preload query. */
@@ -97,6 +97,8 @@ export async function authenticate(
     () => (form.kind === 'user' ? findUserToken(hashes) : findAgentKey(hashes)),
     (database) => queries(database, callerByHashes(form.kind, hashes)),
   );
+  // It is remembered again below if it is still good.
+  forgetCaller(c, hashes[0]);
   if (!found) return failAuthentication(c);
   const { database, shard, row, loaded } = found;
   const now = c.var.runtime.now();

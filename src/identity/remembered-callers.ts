@@ -43,6 +43,11 @@ export function rememberCaller(
   callers.set(toHex(hash), caller);
 }
 
+/** Forgets who had a credential, by the same hash. */
+export function forgetCaller({ env }: RequestContext, hash: Uint8Array): void {
+  remembered.get(env)?.delete(toHex(hash));
+}
+
 /**
  * Returns who had a credential when this isolate last authenticated it, less than a minute ago, and
  * the database of their account; null if it does not remember. Takes no round trip.

@@ -71,7 +71,7 @@ async function readClaims(c: RequestContext): Promise<Claims | null> {
   const { data: input } = TokenUse().safeParse(await readObject(c, readJson));
   const claims = input && (await readToken(c.var.config, input.token));
   const [act] = claims?.authorization_details ?? [];
-  if (!claims || !act || Object.keys(c.req.query()).length > 0) return null;
+  if (!claims || !act || new URL(c.req.url).search !== '') return null;
   const { permission_id: id, action, resource, scope, input_digest } = act;
   const isSame =
     (input.action ?? action) === action &&

@@ -498,3 +498,16 @@ it('is refused as any other if the request is invalid', async () => {
   await byOwner(204, 'DELETE', `/v1/me/tokens/${userToken.id}`);
   expect(await callAll()).toEqual(calls.map(() => [401, 'unauthorized']));
 });
+
+it.each(['?=x', '?x=1', `?${'&'.repeat(20_000)}`])(
+  'is refused for the query %#, which no use has, and takes nothing',
+  async (query) => {
+    await remember(scene.agent.key);
+    const answer = await world.call('POST', `/v1/tokens/use${query}`, {
+      token: scene.agent.key,
+      body: { token: scene.permission.token.value },
+    });
+    expect(outcome(answer)).toEqual([400, 'invalid_request']);
+    expect(await takenUses()).toBe(0);
+  },
+);
