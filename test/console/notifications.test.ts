@@ -51,7 +51,7 @@ describe('the notifications on the own page', () => {
       },
       ...{ delegate: '', first_day: '', last_day: '', updated_at: '' },
     };
-    expect(place(await browser.submit(PATH, shown))).toEqual([303, '/console/me#notifications']);
+    expect(place(await browser.submit(PATH, shown))).toEqual([303, '/console/me']);
     expect((await settingsOf(account, member)).updated_at).toBeNull();
 
     const fields = {

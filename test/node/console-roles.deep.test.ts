@@ -557,7 +557,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await page.getByLabel('Delegate').selectOption(grace.id);
       await page.getByLabel('Last day (optional)').fill('2030-12-31');
       await press(page, 'Save');
-      await page.waitForURL('**/console/me#notifications');
+      await page.getByText('Saved.').waitFor();
       expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe('22:00');
       expect(await page.getByLabel('Last day (optional)').inputValue()).toBe('2030-12-31');
       expect(await page.getByLabel(`Payments ${hasScript}`).isChecked()).toBe(false);

@@ -111,7 +111,7 @@ export async function saveNotifications(
 ): Promise<Response> {
   const refused = await changeNotifications(c);
   if (refused) return showMe(c, refused);
-  return redirectAndTell(c, '/console/me#notifications', 'saved');
+  return redirectAndTell(c, '/console/me', 'saved');
 }
 
 function Who({ me }: { me: OwnAccount }) {

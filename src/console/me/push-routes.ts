@@ -57,5 +57,5 @@ export const pushRoutes = new Hono<AppEnv>()
   })
   .post(`${PATH}/:id/remove`, consoleAccess(READ), noQuery(), async (c) => {
     await removePushDevice(c.var.signedIn.context, { id: pathId(c, 'push', 'device') });
-    return redirectAndTell(c, '/console/me#push', 'ended');
+    return redirectAndTell(c, '/console/me', 'ended');
   });

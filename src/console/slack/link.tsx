@@ -97,7 +97,7 @@ async function confirmLink(c: LinkContext): Promise<Response> {
   if (refusalOf(proposal) !== null || !isRecentSignIn(signedIn))
     return sendLinkPage(c, proposal, 403);
   await linkSlackUser(signedIn.context, proposal);
-  return redirectAndTell(c, '/console/me#slack', 'saved');
+  return redirectAndTell(c, '/console/me', 'saved');
 }
 
 /** Why the Slack user cannot be linked; null if they can. */
