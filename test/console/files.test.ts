@@ -391,6 +391,14 @@ describe('the webhooks of the console', () => {
     );
 
     world.advance(1);
+    const off = await makeWebhook(account);
+    const unsent = await send(browser, `/console/webhooks/${off.id}/test`);
+    await account.must(200, 'PUT', `/v1/webhooks/${off.id}`, { is_active: false });
+    await world.deliver();
+    const givenUp = await browser.get(unsent.headers.get('Location') ?? '');
+    expect(givenUp.text).toContain('There was no attempt.');
+
+    world.advance(1);
     const slow = await makeWebhook(account);
     world.internet.on(slow.host, answers(503));
     await send(browser, `/console/webhooks/${slow.id}/test`);

@@ -52,8 +52,8 @@ export function OutcomeSection({ outcome, isSent }: { outcome: Outcome; isSent: 
     <Section name="outcome" title="What happened then">
       <p class="hint">
         {isSent
-          ? 'What Countersign saw when it sent the request. It is not in the log'
-          : 'The program’s own word: nobody has checked it, and it is not in the log'}
+          ? 'What Countersign saw when it sent the request. It is not in the log.'
+          : 'The program’s own word: nobody has checked it, and it is not in the log.'}
       </p>
       <p>
         <OutcomeBadge status={status} isSent={isSent} />

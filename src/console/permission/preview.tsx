@@ -34,7 +34,7 @@ export function PreviewCard({ preview, input, isOfConnection }: PreviewProps) {
           {isOfConnection ? 'What Countersign will send' : 'What the agent says it will do'}
         </h2>
         <span class="badge neutral">
-          {isOfConnection ? "By the connection's rule" : 'Nobody checked it'}
+          {isOfConnection ? 'By the connection’s rule' : 'Nobody checked it'}
         </span>
       </div>
       {summary && <WrittenText text={summary} label="Summary" />}

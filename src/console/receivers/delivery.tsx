@@ -139,7 +139,9 @@ function Progress({
       {hasOtherEnd && <p class="fault">{last_error}</p>}
       <div class="part">
         <h2>Attempts</h2>
-        {attempts === 0 && <p role="status">There was no attempt yet.</p>}
+        {attempts === 0 && (
+          <p role="status">There was no attempt{status === 'pending' && ' yet'}.</p>
+        )}
         {attempts > 0 && (
           <StackingTable
             caption="Attempts"
