@@ -34,7 +34,7 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
           <Step entry={entry} isCurrent={entry.id === current} />
         ))}
       </ol>
-      <p class="soft">
+      <p class="soft receipt">
         <a href={`/console/permissions/${first.permission_request_id}/receipt`}>
           Download the receipt
         </a>
