@@ -79,11 +79,15 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
         <span data-with-script hidden>
           , those of the list in your time zone
         </span>
-        . Click on a bar to see its entries
-        <span data-with-script hidden>
-          , or drag over several
-        </span>
         .
+        <span class="wide">
+          {' '}
+          Click on a bar to see its entries
+          <span data-with-script hidden>
+            , or drag over several
+          </span>
+          .
+        </span>
         {isNarrowed(filters) &&
           ' The timeline counts all entries, also those that the filters leave out.'}
       </p>
