@@ -269,7 +269,7 @@ function Page({
           </Navigation>
         )}
         <main id="main" class={isNarrow ? 'narrow' : undefined} tabindex={-1}>
-          <div class="title">
+          <div class="heading">
             {above && (
               <a href={above.path} data-key="up">
                 {above.name}

@@ -55,7 +55,7 @@ export function Devices({ devices, isPerson, userAgent }: DevicesProps) {
         </div>
       )}
       {isPerson && (
-        <div data-notify hidden>
+        <div class="part" data-notify hidden>
           <button type="button" class="quiet" data-off="Stop the notifications of open pages">
             Notify me while a page is open
           </button>
