@@ -22,7 +22,7 @@ const MAX_SHARDS = 10;
 /**
  * The configuration for local development: the one that `npm start` last wrote, or wrangler.toml.
  */
-function readLocalDeployment(): Deployment {
+export function readLocalDeployment(): Deployment {
   return hasLocalConfig() ? readDeployment(LOCAL_CONFIG) : readDeployment();
 }
 
