@@ -547,13 +547,14 @@ describe('a decision', () => {
 
   it('ends with the next request that waits', async () => {
     const { agent, browser, path } = await open();
-    const next = await agent.request({ preview: { title: 'The next one' } });
+    const preview = { title: 'Pay 10 EUR' };
+    const next = await agent.request({ preview, scope: { amount: 1_000, currency: 'EUR' } });
     await browser.submit(`${path}/decide`, { decision: 'deny' });
     const link = `href="/console/permissions/${next.id}"`;
     expect((await browser.get(path)).text).toContain(link);
     const { text } = await browser.get(path);
     expect(text).toContain(link);
-    expect(readText(text)).toContain('Next: Agent says: The next one');
+    expect(readText(text)).toContain(`Next: 1,000 EUR · ${next.resource}`);
   });
 
   it('revokes the token of an approved request', async () => {

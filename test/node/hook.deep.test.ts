@@ -220,10 +220,10 @@ it('a retry finds its approval, two calls at once never share one, and a denial 
   const tool = 'claude-code';
   const before = (command: string, session?: string, timeout = 60) =>
     run(tool, eventBefore(tool, callOf(tool, command, session)), { timeout });
-  const first = await before('git push origin a', undefined, 6);
+  const first = await before('git push origin a', undefined, 12);
   const asked = await waiting();
   expect(reasonOf(first)).toContain(`/console/permissions/${asked.id}`);
-  expect(reasonOf(await before('git push origin a', undefined, 6))).toContain(asked.id);
+  expect(reasonOf(await before('git push origin a', undefined, 12))).toContain(asked.id);
   await decide('approve');
   expect((await before('git push origin a')).json).toMatchObject(APPROVED[tool]);
 

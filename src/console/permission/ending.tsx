@@ -4,7 +4,7 @@ import type { Refusal } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
 import { Time, Written } from '../parts/inline';
-import { Deciders, RequestTitle } from '../parts/request';
+import { Deciders, RequestName } from '../parts/request';
 import { GivenSeries } from '../series/live-series';
 
 interface EndingProps {
@@ -90,12 +90,7 @@ export function Ending({ permission, refusal, next }: EndingProps) {
         <p class="actions">
           <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
             <span>
-              Next:{' '}
-              <RequestTitle
-                title={next.permission.title}
-                otherwise={`${next.permission.action} on ${next.permission.resource}`}
-                isOfConnection={next.permission.connection_id !== null}
-              />
+              Next: <RequestName request={next.permission} />
             </span>
           </a>
         </p>

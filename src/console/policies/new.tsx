@@ -100,7 +100,7 @@ export async function makePolicy(c: NewPolicyContext): Promise<Response> {
     }
     const { id } = await c.var.once((context) => createPolicy(context, draft));
     if (isApproval) return await approve(c, id);
-    return redirectAndTell(c, `/console/policies#${id}`, 'created');
+    return redirectAndTell(c, '/console/policies', 'created');
   } catch (error) {
     return sendEditor(c, request, { ...edited, refusal: refusalOf(error) });
   }

@@ -56,7 +56,7 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
     requireUnchanged('policy', form, policy.updated_at, inWords(policy), changes);
     if (Object.keys(changes).length > 0)
       await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
-    return redirectAndTell(c, `/console/policies#${row.id}`, 'saved');
+    return redirectAndTell(c, '/console/policies', 'saved');
   } catch (error) {
     const refusal = refusalOf(error);
     // The page shows the other person's change, so the next attempt may overwrite it.

@@ -51,7 +51,7 @@ describe('a Slack user', () => {
     for (const shown of ['Workspace', 'Ada', 'ada@example.com', 'Ada@Example.com'])
       expect(text).toContain(shown);
     expect((await ada.browser.submit(path, { decision: 'confirm' })).headers.get('Location')).toBe(
-      '/console/me#slack',
+      '/console/me',
     );
     const view = await openModal(scene, message);
     expect(await submitModal(scene, view, { decision: 'approve' })).toBeNull();
