@@ -298,9 +298,9 @@ describe('the page of an agent', () => {
     ]);
     expect(rows(requests)).toEqual(['Approved 2', 'Denied 1', 'Waiting 1', 'Expired 0']);
     expect([...requests.matchAll(/<rect width="([\d.]+)%"/g)].map(([, width]) => width)).toEqual([
-      '100',
       '50',
-      '50',
+      '25',
+      '25',
       '0',
     ]);
     expect(bars(tokens)).toEqual(['Issued: 2', 'First used: 1', 'Revoked: 0']);

@@ -57,6 +57,7 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
         <BarChart
           title="What became of its requests"
           columns={['Outcome', 'Requests']}
+          whole={total}
           nothing="It made no request in this time."
           bars={[
             request('Approved', 'approved', statistics.approved_requests),
@@ -108,6 +109,8 @@ interface BarChartProps {
   /** The heads of the table. */
   columns: [label: string, value: string];
   bars: readonly Bar[];
+  /** The value of a full bar. By default the greatest of the values. */
+  whole?: number;
   /** Stands here if all values are 0. */
   nothing: string;
 }
@@ -116,10 +119,10 @@ interface BarChartProps {
  * Horizontal bars, each below its label and value, which lead to what it counts. The same numbers
  * follow as a table.
  */
-function BarChart({ title, columns, bars, nothing }: BarChartProps) {
+function BarChart({ title, columns, bars, whole, nothing }: BarChartProps) {
   const { formatNumber } = usePage();
   const greatest = Math.max(0, ...bars.map(({ value }) => value));
-  const percent = scaleLinear([0, greatest], [0, 100]);
+  const percent = scaleLinear([0, whole ?? greatest], [0, 100]);
   return (
     <figure class="chart">
       <figcaption>

@@ -149,7 +149,7 @@ function Asking({ rule, at }: Pick<RuleProps, 'rule' | 'at'>) {
             placeholder="payments:stripe"
           />
         </div>
-        <FieldGroup legend="Offer a run of like calls (optional)" path={`${path}.series`}>
+        <FieldGroup legend="Offer a series of like calls (optional)" path={`${path}.series`}>
           <div class="fields">
             <TextField
               label="Calls"

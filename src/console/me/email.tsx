@@ -46,9 +46,12 @@ export function UnprovenEmail({ me: { member }, isPerson, canSendMail }: Unprove
   if (!member || member.email === null || member.email_proven) return null;
   return (
     <section class="notice waiting" aria-label="Your e-mail address">
-      <p>You get no mail until you confirm that your e-mail address is yours.</p>
+      {canSendMail ? (
+        <p>You get no mail until you confirm that your e-mail address is yours.</p>
+      ) : (
+        <p>You get no mail: this service has none set up.</p>
+      )}
       {isPerson && canSendMail && <Action action={SEND_PATH} label="Send the confirmation mail" />}
-      {!canSendMail && <p>This service has no mail set up.</p>}
       {canSendMail && !isPerson && (
         <p>To confirm it, sign in with a passkey or at your identity provider.</p>
       )}

@@ -23,6 +23,7 @@ interface BindingProps {
  * act.
  */
 export function Binding({ row, permission, input, preview }: BindingProps) {
+  const isBinding = permission.status === 'pending' || permission.status === 'approved';
   return (
     <Section name="binding" title={titleOf(permission)} class="card part">
       {row.connectionId !== null && (
@@ -34,13 +35,14 @@ export function Binding({ row, permission, input, preview }: BindingProps) {
       <p class="hint">{limitsHint(permission, row.maxUses)}</p>
       <LimitsTables row={row} />
       <h3>Arguments</h3>
-      <Arguments row={row} input={input} preview={preview} />
+      <Arguments row={row} input={input} preview={preview} isBinding={isBinding} />
     </Section>
   );
 }
 
 function titleOf({ status }: Permission): string {
-  return status === 'pending' ? 'What is binding' : 'What was binding';
+  if (status === 'pending') return 'What is binding';
+  return status === 'approved' ? 'What was approved' : 'What was asked for';
 }
 
 /** Says how the limits of a request bind in its state. */
@@ -54,15 +56,22 @@ function limitsHint({ status, scope }: Permission, maxUses: number): string {
 }
 
 /** The arguments of the act; says why they are not shown if the service does not have them. */
-function Arguments({ row, input, preview }: Omit<BindingProps, 'permission'>) {
+function Arguments({
+  row,
+  input,
+  preview,
+  isBinding,
+}: Omit<BindingProps, 'permission'> & { isBinding: boolean }) {
   if (input !== undefined) {
     return (
       <>
-        <p class="hint">
-          The agent may do it only with exactly these arguments.
-          {hasNarrowedScope(row) &&
-            ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
-        </p>
+        {isBinding && (
+          <p class="hint">
+            The agent may do it only with exactly these arguments.
+            {hasNarrowedScope(row) &&
+              ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
+          </p>
+        )}
         <ArgumentList input={input} preview={preview} />
       </>
     );
@@ -70,16 +79,18 @@ function Arguments({ row, input, preview }: Omit<BindingProps, 'permission'>) {
   if (row.inputDigest !== null) {
     return (
       <p>
-        Not shown: the agent sent only a digest of its arguments. It may do it with exactly those,
-        but nobody has seen them. If the limits do not say enough, deny it and ask for the
-        arguments.
+        Not shown: the agent sent only a digest of its arguments.
+        {isBinding &&
+          ' It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'}
       </p>
     );
   }
   return (
     <p>
-      The agent sent no arguments, so only the limits are binding.
-      {preview && ' What it says it will do is not checked.'}
+      {isBinding
+        ? 'The agent sent no arguments, so only the limits are binding.'
+        : 'The agent sent no arguments.'}
+      {preview && isBinding && ' What it says it will do is not checked.'}
     </p>
   );
 }

@@ -31,7 +31,7 @@ import { DecisionForm } from './decision-form';
 import { DecisionTold } from './decision-told';
 import { Ending } from './ending';
 import { LiveState } from './live-state';
-import { OutcomeSection } from './outcome';
+import { isTroubled, OutcomeBadge, OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { Contradictions, hasMoreThanTitle, PreviewCard } from './preview';
 import { agentOfQueue, findNext } from './queue';
@@ -153,6 +153,9 @@ export async function sendCard(
           )}
           <p class="actions">
             <StateBadge request={permission} />
+            {isTroubled(permission) && (
+              <OutcomeBadge status={permission.outcome.status} isSent={isSent} />
+            )}
             {permission.decided_at && (
               <span>
                 by{' '}

@@ -117,6 +117,9 @@ export function DecisionForm({
             ))}
           </datalist>
           <div class="actions">
+            <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
+              Deny
+            </button>
             {mayApprove && (
               <button
                 type="submit"
@@ -130,9 +133,6 @@ export function DecisionForm({
                 {needsPasskey ? 'Approve with passkey' : 'Approve'}
               </button>
             )}
-            <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
-              Deny
-            </button>
           </div>
           {mayApprove && needsPasskey && hasPasskey && (
             <p class="hint">

@@ -33,6 +33,14 @@ export function OutcomeBadge({
   return <Badge {...(isSent ? BADGES_OF_SENT : BADGES)[status]} />;
 }
 
+/** Whether an act has failed, or nobody knows whether it happened: a reader should see it first. */
+export function isTroubled<P extends { outcome: Outcome | null }>(
+  permission: P,
+): permission is P & { outcome: Outcome } {
+  const { outcome } = permission;
+  return outcome?.status === 'unknown' || outcome?.status === 'failed';
+}
+
 /** The same for what a connection sent. */
 const MEANINGS_OF_SENT: Record<OutcomeStatus, string> = {
   ...MEANINGS,
