@@ -265,8 +265,22 @@ function readEntry(row: Row): StoredEntry {
     event: EVENT_TYPES[Number(row.event)] ?? '',
     action: String(row.action),
     createdAt,
-    details: { action: row.action, ...JSON.parse(String(row.details)) },
+    details: readDetails(row),
   };
+}
+
+/** The details of an entry, in which white space stands for members that most entries have. */
+function readDetails({ action, permission, details }: Row): StoredEntry['details'] {
+  const members: Record<string, string> = {
+    '\n\n': ',"decided_by":null',
+    '\n\t': ',"decision_reason":null',
+    '\n\r': ',"policy_id":null',
+    '\t\n': ',"input_digest":null',
+    '\t\t': ',"preview_digest":null',
+    '\t\r': `,"token_id":"${idOf('token', permission)}"`,
+  };
+  const text = String(details).replace(/[\n\t\r]{2}/g, (short) => members[short] ?? short);
+  return { action, ...JSON.parse(text) };
 }
 
 function readPermission(row: Row): StoredPermission {

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { entryId } from '../../src/ledger/entry-id';
+import { readDetails } from '../../src/ledger/stored-details';
 import { formatHexId, type Id } from '../../src/lib/typeid';
 import type { TestBucket } from './bucket';
 import { checkLeftovers } from './check-leftovers';
@@ -240,7 +241,10 @@ async function readEntries(database: D1Database, account: number, user: Id<'user
       agent_id: row.agent ? formatHexId('agent', row.agent) : null,
       permission_request_id: formatHexId('perm', row.permission ?? ''),
       event_type: EVENTS[Number(row.event)],
-      details: { action: row.action, ...JSON.parse(row.details ?? '') },
+      details: readDetails(
+        { action: row.action ?? '', permission: formatHexId('perm', row.permission ?? '') },
+        row.details ?? '',
+      ),
       ip_address: row.ip_address,
       user_agent: row.user_agent,
       created_at: new Date(Number(row.at)).toISOString(),
