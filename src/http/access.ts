@@ -1,6 +1,4 @@
-import type { SQL } from 'drizzle-orm';
 import { createMiddleware } from 'hono/factory';
-import type { Query, Reader } from '../db/database';
 import { Problem, type ProblemCode } from '../errors';
 import {
   authenticate,
@@ -8,9 +6,7 @@ import {
   isOperatorToken,
   isWellFormed,
 } from '../identity/authentication';
-import type { CallerSql, PreloadQueries } from '../identity/credentials';
 import { requireNotStopped } from '../ledger/stop';
-import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import type {
   AgentPrincipal,
   AppEnv,
@@ -23,16 +19,9 @@ import type {
 import { callerKey, idempotencyKey, replayAnswer, requestAnswers } from './idempotency';
 import { callerLogFields, openContext } from './open-context';
 import { withDescription } from './operation';
+import { type LoadedRows, type NamedQueries, type Preload, requestQueries } from './preload';
 import { limitAccount, limitCredential, limitMember } from './rate-limit';
 import { type Shortcut, takeShortcut } from './shortcut';
-
-/** Queries by name; null for one that is not needed. */
-export type NamedQueries = Record<string, Query | null>;
-
-/** The rows of each query by its name; undefined for null. */
-export type LoadedRows<Q extends NamedQueries> = {
-  [N in keyof Q]: NonNullable<Q[N]>['_']['result'] | undefined;
-};
 
 // The order of a request that needs an account:
 // 0. A caller whom the isolate remembers may be served by a shortcut. If it writes nothing, the rest
@@ -45,22 +34,6 @@ export type LoadedRows<Q extends NamedQueries> = {
 // 4. The handler reads the rows of the preload as `c.var.loaded`, by the names of the queries. To
 //    see newer rows, after a lost race or while it waits, it calls `c.var.reload()`, which does 1
 //    and 2 again: the credential may have ended.
-
-/**
- * A preload: makes queries of account data that run in the same round trip as the authentication,
- * by name; null for one that is not needed, such as for a malformed id.
- *
- * The caller is not known yet: `account` is an SQL expression for the number of their account, and
- * `callerId` one for the id of the agent or member, or of the user token if it belongs to the
- * account. `caller` has these and more.
- */
-export type Preload<Q extends NamedQueries> = (
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  callerId: SQL,
-  caller: CallerSql,
-) => Promise<Q>;
 
 /** A context, with the rows that were loaded when the caller was authenticated. */
 export interface Opened<P extends Principal, Q extends NamedQueries> {
@@ -287,35 +260,6 @@ async function authenticateRequest<Q extends NamedQueries>(
   const { queries, read } = requestQueries(c, key, preload, isForUsers);
   const caller = await authenticate(c, credential, queries, mayCreateAccount);
   return { ...caller, ...read(caller.loaded) };
-}
-
-/**
- * Makes the queries that run together with the authentication: for the answer that is stored for
- * the key of the request, and for the rows of the preload. `read` gives both from what was found.
- * @param isForUsers whether nothing is preloaded for an agent
- */
-export function requestQueries<Q extends NamedQueries>(
-  c: RequestContext,
-  key: Uint8Array | null,
-  preload: Preload<Q> | undefined,
-  isForUsers = false,
-) {
-  let names: string[] = [];
-  const queries: PreloadQueries = async (reader, caller) => {
-    const { id, account } = caller;
-    const now = c.var.runtime.now();
-    const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    const isRefused = isForUsers && caller.agent !== null;
-    const loading = isRefused ? undefined : preload?.(c, reader, account, id, caller);
-    const wanted: NamedQueries = (await loading) ?? {};
-    names = Object.keys(wanted);
-    return [stored, ...Object.values(wanted)];
-  };
-  const read = ([answers = [], ...rows]: unknown[]) => ({
-    stored: (answers as StoredAnswer[])[0],
-    loaded: Object.fromEntries(names.map((name, i) => [name, rows[i]])) as LoadedRows<Q>,
-  });
-  return { queries, read };
 }
 
 /** @throws Problem `wrong_credential` for a user */

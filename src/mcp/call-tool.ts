@@ -1,8 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Context as HonoContext } from 'hono';
-import type { Access, NamedQueries } from '../http/access';
+import type { Access } from '../http/access';
 import type { Principal } from '../http/context';
 import { parseFields } from '../http/input';
+import type { NamedQueries } from '../http/preload';
 import { problemOf } from '../http/problem';
 import type { JsonObject } from '../lib/json';
 import { parseId } from '../lib/typeid';

@@ -1,7 +1,8 @@
 import type { Context as HonoContext } from 'hono';
 import { invalidRequest } from '../errors';
-import { anyAccess, type NamedQueries, type Preload } from '../http/access';
+import { anyAccess } from '../http/access';
 import { readJson, readObject } from '../http/input';
+import type { NamedQueries, Preload } from '../http/preload';
 import { isJsonObject, type JsonObject } from '../lib/json';
 import { callTool, type McpEnv } from './call-tool';
 import { omitNullParams, omitRefusedNulls } from './nulls';

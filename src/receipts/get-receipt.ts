@@ -8,10 +8,11 @@ import { proveEntry } from '../audit/tree/prove-inclusion';
 import { LogSigner } from '../audit/tree/signer';
 import { readCosignedHead } from '../audit/witnesses/cosigned-head';
 import type { Reader } from '../db/database';
-import { type LoadedRows, userAccess } from '../http/access';
+import { userAccess } from '../http/access';
 import type { RequestContext, UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import type { LoadedRows } from '../http/preload';
 import { toHex } from '../lib/bytes';
 import { parseId } from '../lib/typeid';
 import {

@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { agents } from '../../db/schema';
-import type { LoadedRows, Opened } from '../../http/access';
+import type { Opened } from '../../http/access';
 import type { AgentPrincipal, RequestContext } from '../../http/context';
+import type { LoadedRows } from '../../http/preload';
 import { parseId } from '../../lib/typeid';
 import { selectAllLiveSeries } from '../../permissions/series/series';
 import { selectActivePolicies } from '../../policies/policy';

@@ -4,8 +4,10 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Empty, NextPage, withParameters } from '../parts/blocks';
-import { Alert, RefusalProvider, SelectField, TextField } from '../parts/form';
+import { SelectField, TextField } from '../parts/fields';
+import { Alert } from '../parts/form';
 import { Named } from '../parts/inline';
+import { RefusalProvider } from '../parts/refusal';
 import type { ConsoleContext } from '../session/access';
 import { ActivityList, actionLabel } from './activity-list';
 

@@ -1,6 +1,6 @@
 import { listMembers } from '../../accounts/members/list';
 import type { UserContext } from '../../http/context';
-import { type Options, SelectField, TextArea, TextField } from '../parts/form';
+import { type Options, SelectField, TextArea, TextField } from '../parts/fields';
 import { toOneLine } from '../parts/inline';
 
 /** An account has at most 1,000 members. */

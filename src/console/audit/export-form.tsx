@@ -1,7 +1,8 @@
 import { EXPORT_FORMATS } from '../../audit/exports/export';
 import { ExcelCheckBox } from '../files/excel-check-box';
 import type { Refusal } from '../frame/form';
-import { CheckBox, Form, HiddenFields, SelectField } from '../parts/form';
+import { CheckBox, HiddenFields, SelectField } from '../parts/fields';
+import { Form } from '../parts/form';
 import { type ApiFilters, auditAddress, type Filters } from './filters';
 
 /** An export that was refused, and what was chosen for it. */

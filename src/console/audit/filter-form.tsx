@@ -5,15 +5,10 @@ import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
 import { agentsOf, decidersOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
-import {
-  Alert,
-  addMissingOption,
-  RefusalProvider,
-  SelectField,
-  Submit,
-  TextField,
-} from '../parts/form';
+import { addMissingOption, SelectField, TextField } from '../parts/fields';
+import { Alert, Submit } from '../parts/form';
 import { Code, joinElements, Named } from '../parts/inline';
+import { RefusalProvider } from '../parts/refusal';
 import { AMOUNT, auditAddress, type Filters } from './filters';
 import { isPeriod, PERIOD_OPTIONS, PERIODS, type Period } from './period';
 import { ZoneField } from './presets';

@@ -1,4 +1,4 @@
-import { HiddenFields } from '../parts/form';
+import { HiddenFields } from '../parts/fields';
 import type { Filters } from './filters';
 import { PERIOD_OPTIONS } from './period';
 

@@ -39,7 +39,10 @@ export async function isOwnDevice(): Promise<boolean> {
   return Boolean(subscription && (await findDevice(subscription.endpoint)));
 }
 
-/** Subscribes this browser, whoever was notified on it before, as a new device of the member. */
+/**
+ * Subscribes this browser as a new device of the member. Another member who was notified on it is
+ * notified on it no more.
+ */
 export async function addDevice(
   registration: ServiceWorkerRegistration,
   name: string,
@@ -71,13 +74,13 @@ async function renew(registration: ServiceWorkerRegistration, key: string): Prom
   if (isCurrent && unfinished === null) return;
   const replaced = unfinished ?? current?.endpoint ?? '';
   const device = await findDevice(replaced);
-  if (device) {
-    localStorage.setItem(REPLACED, replaced);
-    if (!isCurrent) await current.unsubscribe();
-    const subscription = await subscribe(registration, key);
-    const fields = { old_endpoint: replaced, ...fieldsOf(subscription), key };
-    await send('POST', `/console/me/push/${device.id}`, fields);
-  }
+  // It belongs to another member, who goes on with it.
+  if (!device) return;
+  localStorage.setItem(REPLACED, replaced);
+  if (!isCurrent) await current.unsubscribe();
+  const subscription = await subscribe(registration, key);
+  const fields = { old_endpoint: replaced, ...fieldsOf(subscription), key };
+  await send('POST', `/console/me/push/${device.id}`, fields);
   localStorage.removeItem(REPLACED);
 }
 

@@ -24,7 +24,8 @@ import {
 } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Form, HiddenFields, Submit, TextArea, TextField } from '../parts/form';
+import { HiddenFields, TextArea, TextField } from '../parts/fields';
+import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { readPatterns, writePatterns } from '../policies/patterns';
 import {

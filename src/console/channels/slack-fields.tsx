@@ -3,7 +3,7 @@ import type { FieldError } from '../../errors';
 import type { Json, JsonObject } from '../../lib/json';
 import { type SlackConfig, SlackConfigUpdate } from '../../receivers/channels/slack/config';
 import type { Form, Refusal } from '../frame/form';
-import { TextArea, TextField } from '../parts/form';
+import { TextArea, TextField } from '../parts/fields';
 import { pluralOf } from '../parts/words';
 
 export type SlackChannel = SlackConfig['channels'][number];

@@ -17,24 +17,20 @@ import {
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { LinkButton } from '../parts/blocks';
-import { DurationField, durationText } from '../parts/duration-field';
-import { Form, type Options, SelectField, Submit, TextField } from '../parts/form';
+import { durationText } from '../parts/duration-field';
+import { TextField } from '../parts/fields';
+import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { AgentFields } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { redirectAndTell } from '../session/told';
+import { AdvancedFields, CredentialFields, isAdvancedRefused } from './connection-fields';
 import { PRESETS, valuesOfPreset } from './presets';
 import { RuleFields } from './rule-fields';
 import { type ConnectionValues, EMPTY_RULE, inputOf, readValues, valuesOf } from './values';
 
 const LIST = '/console/connections';
 const NEW = `${LIST}/new`;
-
-const AUTH_TYPES: Options = [
-  ['header', 'In a header'],
-  ['basic', 'As user and password'],
-  ['none', 'Without a credential'],
-];
 
 type ConnectionContext = PreloadedContext<typeof preloadConnection>;
 
@@ -224,89 +220,4 @@ async function sendFormPage(
       </>
     ),
   });
-}
-
-function isAdvancedRefused(refusal: Refusal | undefined): boolean {
-  const names = ['forward_headers', 'wait', 'timeout', 'repeat_after'];
-  return [...(refusal?.faults.keys() ?? [])].some((fault) =>
-    names.includes(fault.split('.')[0] ?? ''),
-  );
-}
-
-function CredentialFields({ values, isNew }: { values: ConnectionValues; isNew: boolean }) {
-  return (
-    <fieldset class="credential">
-      <legend>Credential</legend>
-      <SelectField
-        label="How it is sent"
-        name="auth_type"
-        path="auth.type"
-        value={values.authType}
-        options={AUTH_TYPES}
-      />
-      <div class="fields only-header">
-        <TextField
-          label="Header"
-          name="header"
-          path="auth.header"
-          value={values.header}
-          maxlength={128}
-        />
-        <TextField
-          label="Before the credential"
-          name="prefix"
-          path="auth.prefix"
-          value={values.prefix}
-          maxlength={128}
-        />
-      </div>
-      <div class="unless-none">
-        <TextField
-          label={isNew ? 'Credential' : 'New credential (optional)'}
-          name="secret"
-          type="password"
-          autocomplete="new-password"
-          value=""
-          hint={
-            isNew
-              ? 'The key, or user:password. It is stored encrypted, and nobody can read it again.'
-              : 'Empty: the present one stays. Another host in the base URL needs it again.'
-          }
-        />
-      </div>
-    </fieldset>
-  );
-}
-
-function AdvancedFields({ values }: { values: ConnectionValues }) {
-  return (
-    <>
-      <div class="fields">
-        <DurationField
-          label="Wait for a decision"
-          name="wait"
-          value={values.wait}
-          hint="Then a call is answered that it waits. At most 1 minute."
-        />
-        <DurationField
-          label="Wait for the service"
-          name="timeout"
-          value={values.timeout}
-          hint="Until then the other service has to answer. At most 5 minutes."
-        />
-        <DurationField
-          label="Repeat after"
-          name="repeat_after"
-          value={values.repeat_after}
-          hint="Then the same call without a key counts as a new one."
-        />
-      </div>
-      <TextField
-        label="Headers of the agent that are sent on"
-        name="forward_headers"
-        value={values.forward_headers}
-        hint="Separated by commas."
-      />
-    </>
-  );
 }

@@ -32,7 +32,8 @@ import {
   Section,
   Table,
 } from '../parts/blocks';
-import { Action, Alert, Form, Submit, TextField } from '../parts/form';
+import { TextField } from '../parts/fields';
+import { Action, Alert, Form, Submit } from '../parts/form';
 import { Badge, Code, Creator, Named, Time, toOneLine, Written } from '../parts/inline';
 import { RequestRow } from '../parts/request';
 import { onOrOff, switchLabel } from '../parts/words';

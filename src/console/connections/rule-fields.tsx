@@ -7,8 +7,8 @@ import {
   SelectField,
   TextArea,
   TextField,
-  useRefusal,
-} from '../parts/form';
+} from '../parts/fields';
+import { useRefusal } from '../parts/refusal';
 import type { RuleValues } from './values';
 
 const EFFECTS: Options = [

@@ -35,7 +35,7 @@ function RuleLine({ rule }: { rule: ConnectionRule }) {
         <small class="line">
           {title === undefined ? null : [' as “', <Written text={title} />, '”']}
           {title === undefined && action !== undefined && [' as ', <Code text={action} />]}
-          {series && [', with a run of up to ', <Numeral of={series.requests} />]}
+          {series && [', with a series of up to ', <Numeral of={series.requests} />]}
         </small>
       )}
     </>

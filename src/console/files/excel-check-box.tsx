@@ -1,4 +1,5 @@
-import { CheckBox, FieldFault, useFault } from '../parts/form';
+import { CheckBox, FieldFault } from '../parts/fields';
+import { useFault } from '../parts/refusal';
 
 /** Asks whether a CSV file gets a byte order mark, and says why the API refuses it. */
 export function ExcelCheckBox({ checked }: { checked: boolean }) {

@@ -13,15 +13,8 @@ import {
 } from '../frame/form';
 import { agentsOf, loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import {
-  addMissingOption,
-  CheckBox,
-  DateField,
-  Form,
-  SelectField,
-  Submit,
-  TextField,
-} from '../parts/form';
+import { addMissingOption, CheckBox, DateField, SelectField, TextField } from '../parts/fields';
+import { Form, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
 import { ExcelCheckBox } from './excel-check-box';

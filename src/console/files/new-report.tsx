@@ -12,7 +12,8 @@ import {
   validate,
 } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { DateField, Form, SelectField, Submit } from '../parts/form';
+import { DateField, SelectField } from '../parts/fields';
+import { Form, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
 

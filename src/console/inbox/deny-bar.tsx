@@ -1,5 +1,6 @@
 import type { Refusal } from '../frame/form';
-import { Form, HiddenFields, TextField } from '../parts/form';
+import { HiddenFields, TextField } from '../parts/fields';
+import { Form } from '../parts/form';
 
 /** The id of the form that denies the requests whose check boxes are checked. */
 export const DENY_FORM = 'deny';

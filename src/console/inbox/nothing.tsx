@@ -2,7 +2,8 @@ import type { WaitsFor } from '../../permissions/list-waiting';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Empty } from '../parts/blocks';
-import { Form, TextField } from '../parts/form';
+import { TextField } from '../parts/fields';
+import { Form } from '../parts/form';
 import { WHOM } from './count-words';
 
 interface NothingProps {

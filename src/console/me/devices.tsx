@@ -6,7 +6,8 @@ import {
 } from '../../receivers/channels/push/device';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { Action, TextField } from '../parts/form';
+import { TextField } from '../parts/fields';
+import { Action } from '../parts/form';
 import { deviceName, Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 

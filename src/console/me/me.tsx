@@ -17,12 +17,12 @@ import { redirectAndTell } from '../session/told';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
 import { Devices } from './devices';
 import { UnprovenEmail } from './email';
+import type { RefusedNotifications } from './notification-fields';
 import {
   changeNotifications,
   loadNotifications,
   Notifications,
   type preloadFormNotifications,
-  type RefusedNotifications,
 } from './notifications';
 import { Passkeys } from './passkeys';
 import { Sessions } from './sessions';

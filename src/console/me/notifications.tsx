@@ -2,9 +2,7 @@ import type { SQL } from 'drizzle-orm';
 import { listMembers } from '../../accounts/members/list';
 import type { Member } from '../../accounts/members/member';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
-import type { Json } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
-import { DAY, formatTime } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
 import { type Channel, MAX_CHANNELS } from '../../receivers/channels/channel';
 import { listChannels } from '../../receivers/channels/list';
@@ -22,11 +20,9 @@ import {
 import { CHOSEN_EVENTS } from '../channels/events';
 import {
   changedFields,
-  type Refusal,
   readForm,
   refusalOf,
   requireUnchanged,
-  type Form as SentForm,
   ShownState,
   validate,
 } from '../frame/form';
@@ -36,14 +32,21 @@ import {
   CheckBox,
   FieldFault,
   FieldGroup,
-  Form,
   SelectField,
-  Submit,
   TextField,
-  useRefusal,
-} from '../parts/form';
+} from '../parts/fields';
+import { Form, Submit } from '../parts/form';
 import { Written } from '../parts/inline';
+import { useRefusal } from '../parts/refusal';
 import type { PreloadedContext } from '../session/access';
+import {
+  fieldsOf,
+  inWords,
+  type NotificationFields,
+  type RefusedNotifications,
+  readFields,
+  settingsOf,
+} from './notification-fields';
 
 /** The member's settings, and what there is to choose from. */
 export interface NotificationChoices {
@@ -127,112 +130,6 @@ export async function changeNotifications(c: ChangeContext): Promise<RefusedNoti
   } catch (error) {
     return { fields, refusal: refusalOf(error) };
   }
-}
-
-export interface RefusedNotifications {
-  fields: NotificationFields;
-  refusal: Refusal;
-}
-
-/** The fields of the form. */
-interface NotificationFields {
-  /** The channels among those offered whose messages the member gets. */
-  channels: string[];
-  /** The channels that the page showed. */
-  offered: string[];
-  events: string[];
-  start: string;
-  end: string;
-  timeZone: string;
-  /** Empty for nobody. */
-  delegate: string;
-  /** Days in UTC; empty for no bound. */
-  firstDay: string;
-  lastDay: string;
-}
-
-function readFields(form: SentForm): NotificationFields {
-  return {
-    channels: form.list('channels'),
-    offered: form.list('offered'),
-    events: form.list('events'),
-    start: form.text('quiet_start').trim(),
-    end: form.text('quiet_end').trim(),
-    timeZone: form.text('time_zone').trim(),
-    delegate: form.text('delegate'),
-    firstDay: form.text('first_day').trim(),
-    lastDay: form.text('last_day').trim(),
-  };
-}
-
-/** The fields of the form for the settings as they are. */
-function fieldsOf(
-  { channels, events, quiet_hours, delegate }: NotificationSettings,
-  offered: string[],
-) {
-  const { start = '', end = '', time_zone: timeZone = '' } = quiet_hours ?? {};
-  const isChosen = (id: string) => channels?.some((chosen) => chosen === id) ?? true;
-  return {
-    channels: offered.filter(isChosen),
-    offered,
-    events: events ?? CHOSEN_EVENTS.map(([event]) => event),
-    start,
-    end,
-    timeZone,
-    delegate: delegate?.member_id ?? '',
-    firstDay: delegate?.from?.slice(0, 10) ?? '',
-    // The time at which the day ends belongs to the next one.
-    lastDay: delegate?.until ? formatTime(Date.parse(delegate.until) - 1).slice(0, 10) : '',
-  };
-}
-
-/**
- * The fields as the API takes them. All that is offered, or every event, is null: later ones too.
- */
-function settingsOf(fields: NotificationFields): Record<string, Json> {
-  const { channels, offered, events, start, end, timeZone, delegate, firstDay, lastDay } = fields;
-  const settings: Record<string, Json> = { events, quiet_hours: null, delegate: null };
-  if (CHOSEN_EVENTS.every(([event]) => events.includes(event))) settings.events = null;
-  if (start !== '' || end !== '') settings.quiet_hours = { start, end, time_zone: timeZone };
-  if (delegate !== '') {
-    settings.delegate = {
-      member_id: delegate,
-      from: timeOfDay(firstDay, 0),
-      until: timeOfDay(lastDay, DAY),
-    };
-  }
-  if (offered.length > 0) {
-    settings.channels = offered.every((id) => channels.includes(id)) ? null : channels;
-  }
-  return settings;
-}
-
-/**
- * A time after the beginning of a day in UTC. A text that is no day stays as it is: the API then
- * refuses it.
- */
-function timeOfDay(day: string, after: number): string | null {
-  if (day === '') return null;
-  const time = Date.parse(day);
-  if (!/^\d{4}-\d\d-\d\d$/.test(day) || Number.isNaN(time)) return day;
-  return formatTime(time + after);
-}
-
-/** The settings as they are now, in words. */
-function inWords({
-  channels,
-  events,
-  quiet_hours,
-  delegate,
-}: NotificationSettings): Record<string, string> {
-  return {
-    channels: channels === null ? 'all channels' : `limited to ${channels.length}`,
-    events: events === null ? 'all' : events.join(', '),
-    quiet_hours: quiet_hours
-      ? `${quiet_hours.start} to ${quiet_hours.end}, ${quiet_hours.time_zone}`
-      : 'none',
-    delegate: delegate ? 'somebody else, or other days' : 'nobody',
-  };
 }
 
 /** The names of time zones, of which one is suggested while it is typed. */

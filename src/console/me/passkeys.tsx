@@ -1,6 +1,7 @@
 import { MAX_PASSKEYS, type Passkey } from '../../identity/passkeys/passkey';
 import { Section } from '../parts/blocks';
-import { NeedsScript, TextField } from '../parts/form';
+import { TextField } from '../parts/fields';
+import { NeedsScript } from '../parts/form';
 import { Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 

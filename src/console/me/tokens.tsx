@@ -14,7 +14,8 @@ import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } fr
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';
-import { Action, CheckBox, FieldGroup, Form, SelectField, Submit, TextField } from '../parts/form';
+import { CheckBox, FieldGroup, SelectField, TextField } from '../parts/fields';
+import { Action, Form, Submit } from '../parts/form';
 import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { pluralOf } from '../parts/words';

@@ -11,11 +11,12 @@ import {
   requireUnchangedToActivate,
   validate,
 } from '../frame/form';
+import { DECIDING_ROLES } from '../policies/deciders';
 import { type PreloadedContext, requireScopes } from '../session/access';
 import { redirectAndTell } from '../session/told';
 import { sendMember } from './member';
 import type { RefusedMemberForm } from './member-forms';
-import { mayDecide, type preloadReviewer, type ReviewingForm, replacementOf } from './reviewing';
+import { type preloadReviewer, type ReviewingForm, replacementOf } from './reviewing';
 
 type MemberContext = PreloadedContext<typeof preloadReviewer>;
 
@@ -36,7 +37,8 @@ export async function changeMember(c: MemberContext): Promise<Response> {
     const present = { name: member.name ?? '', role: member.role };
     requireUnchanged('member', form, formatTime(member.updatedAt), present, fields);
     const update = validate(MemberUpdate(), fields);
-    const stops = mayDecide(member.role) && !mayDecide(update.role ?? member.role);
+    const stops =
+      DECIDING_ROLES.includes(member.role) && !DECIDING_ROLES.includes(update.role ?? member.role);
     const further = stops ? replacement(c, form, 'change') : null;
     await updateMember(c.var.signedIn.context, { member, ...update, further });
   });

@@ -7,10 +7,12 @@ import { formatTime } from '../../lib/time';
 import { type Refusal, type RefusedForm, refusalAt, ShownState } from '../frame/form';
 import { usePage } from '../frame/page-context';
 import { Facts, PlainList, Section } from '../parts/blocks';
-import { Form, Submit, TextField } from '../parts/form';
+import { TextField } from '../parts/fields';
+import { Form, Submit } from '../parts/form';
 import { Code, Named, Time, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
-import { mayDecide, type Reviewing, ReviewingFields } from './reviewing';
+import { DECIDING_ROLES } from '../policies/deciders';
+import { type Reviewing, ReviewingFields } from './reviewing';
 import { RoleChoice } from './roles';
 import { memberName } from './words';
 
@@ -85,7 +87,7 @@ export function MemberForms({
             maxlength={255}
           />
           <RoleChoice roles={grantableRoles(principal)} value={member.role} />
-          {reviewing && mayDecide(member.role) && (
+          {reviewing && DECIDING_ROLES.includes(member.role) && (
             <div class="if-undeciding">
               <ReviewingFields reviewing={reviewing} form="change" />
             </div>

@@ -3,7 +3,7 @@ import { requireMember } from '../../accounts/members/member';
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
 import { listActivity } from '../../audit/list-activity';
-import type { LoadedRows } from '../../http/access';
+import type { LoadedRows } from '../../http/preload';
 import type { Passkey } from '../../identity/passkeys/passkey';
 import { ActivityList } from '../activity/activity-list';
 import { loadNames } from '../frame/names';

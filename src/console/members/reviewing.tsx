@@ -2,14 +2,14 @@ import type { SQL } from 'drizzle-orm';
 import { type MemberRow, preloadMember } from '../../accounts/members/member';
 import { invalidRequest } from '../../errors';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
-import { type MemberRole, ROLE_SCOPES } from '../../identity/roles';
+
 import { parseId } from '../../lib/typeid';
 import { listShortWithout, type ShortPolicy } from '../../policies/list-short';
 import type { PolicyRow } from '../../policies/policy';
 import { replaceReviewer, selectPoliciesNaming } from '../../policies/replace-reviewer';
 import type { Form } from '../frame/form';
 import { PlainList } from '../parts/blocks';
-import { type Options, SelectField } from '../parts/form';
+import { type Options, SelectField } from '../parts/fields';
 import { toOneLine, WrittenLink } from '../parts/inline';
 import { loadDeciders } from '../policies/deciders';
 import { reviewersText } from '../policies/short';
@@ -57,11 +57,6 @@ export async function loadReviewing(
 
 /** The forms of a member's page that can take a reviewer away. */
 export type ReviewingForm = 'change' | 'status' | 'removal';
-
-/** Whether members with a role can be reviewers. */
-export function mayDecide(role: MemberRole): boolean {
-  return ROLE_SCOPES[role].includes('permissions:decide');
-}
 
 /** The name of the field in which a form asks who reviews instead. */
 const fieldOf = (form: ReviewingForm) => `${form}_replacement`;

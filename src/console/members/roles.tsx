@@ -1,7 +1,8 @@
 import type { Scope } from '../../http/context';
 import { type MemberRole, rolesWith } from '../../identity/roles';
 import { PlainList, Table } from '../parts/blocks';
-import { FieldGroup, RadioButton, useTyped } from '../parts/form';
+import { FieldGroup, RadioButton } from '../parts/fields';
+import { useTyped } from '../parts/refusal';
 
 /** The purpose of each role, in one sentence. */
 export const ROLE_SUMMARIES: Record<MemberRole, string> = {

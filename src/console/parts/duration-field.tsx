@@ -1,5 +1,6 @@
 import { type Form, readNumber } from '../frame/form';
-import { Field, type LabelledProps, useFault } from './form';
+import { Field, type LabelledProps } from './fields';
+import { useFault } from './refusal';
 import { pluralOf } from './words';
 
 /** The units of a length of time in a form, each with its seconds. */

@@ -6,8 +6,9 @@ import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
 import { type Form, readNumber, textOr, typedRoundingFault } from '../frame/form';
 import { usePage } from '../frame/page-context';
 import { DurationField, durationText, readLowered, showLowered } from '../parts/duration-field';
-import { CheckBox, TextField, useRefusal } from '../parts/form';
+import { CheckBox, TextField } from '../parts/fields';
 import { Code, Value } from '../parts/inline';
+import { useRefusal } from '../parts/refusal';
 
 /** A limit of a scope that a person may narrow, or must leave as it is. */
 export type LimitField = { path: string[]; label: string; name: string } & (

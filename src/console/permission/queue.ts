@@ -1,5 +1,5 @@
-import type { NamedQueries } from '../../http/access';
 import type { RequestContext, UserContext } from '../../http/context';
+import type { NamedQueries } from '../../http/preload';
 import { shorten } from '../../lib/text';
 import { DAY } from '../../lib/time';
 import type { Id } from '../../lib/typeid';

@@ -2,8 +2,9 @@ import type { Child } from 'hono/jsx';
 import type { NumberFormat } from '../../lib/number-format';
 import type { Policy } from '../../policies/policy';
 import { usePage } from '../frame/page-context';
-import { FieldFault, SelectField, TextField, useFault, useRefusal } from '../parts/form';
+import { FieldFault, SelectField, TextField } from '../parts/fields';
 import { Badge, Code, joinElements, Time } from '../parts/inline';
+import { useFault, useRefusal } from '../parts/refusal';
 import { onOrOff, pluralOf } from '../parts/words';
 import type { PolicyValues, ShownPolicy } from './values';
 

@@ -1,5 +1,6 @@
-import { CheckBox, FieldFault, useFault, useRefusal } from '../parts/form';
+import { CheckBox, FieldFault } from '../parts/fields';
 import { JsonText } from '../parts/inline';
+import { useFault, useRefusal } from '../parts/refusal';
 import { type ConditionRow, OPERATORS } from './conditions';
 import type { PolicyValues } from './values';
 

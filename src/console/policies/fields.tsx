@@ -10,9 +10,9 @@ import {
   RadioButton,
   TextArea,
   TextField,
-  useFault,
-} from '../parts/form';
+} from '../parts/fields';
 import { Named } from '../parts/inline';
+import { useFault } from '../parts/refusal';
 import { BudgetFields } from './budget';
 import { ConditionFields } from './condition-fields';
 import { type Decider, PeopleFields, union } from './people-fields';

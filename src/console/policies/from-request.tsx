@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from '../../lib/json';
 import type { PermissionRow, ReviewedPermission } from '../../permissions/permission';
 import type { PolicyRow } from '../../policies/policy';
-import { CheckBox, FieldGroup, useFault } from '../parts/form';
+import { CheckBox, FieldGroup } from '../parts/fields';
 import { Code, Written } from '../parts/inline';
+import { useFault } from '../parts/refusal';
 import { RequestTitle } from '../parts/request';
 import { EMPTY_POLICY, type ShownPolicy } from './values';
 

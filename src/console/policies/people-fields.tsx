@@ -1,4 +1,4 @@
-import { CheckBox } from '../parts/form';
+import { CheckBox } from '../parts/fields';
 import { Named } from '../parts/inline';
 import { DECIDING_ROLES } from './deciders';
 import type { PeopleValues } from './values';

@@ -8,8 +8,10 @@ import { type Refusal, refusalOf, validate } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
-import { Alert, RefusalProvider, SelectField, Submit, TextArea, TextField } from '../parts/form';
+import { SelectField, TextArea, TextField } from '../parts/fields';
+import { Alert, Submit } from '../parts/form';
 import { Count, joinElements, Numeral, WrittenLink } from '../parts/inline';
+import { RefusalProvider } from '../parts/refusal';
 import { pluralOf } from '../parts/words';
 import { parseJson } from './conditions';
 

@@ -5,7 +5,7 @@ import { selectAgents } from '../../receivers/named-agents';
 import { readForm } from '../frame/form';
 import { agentsOf } from '../frame/names';
 import { usePage } from '../frame/page-context';
-import { CheckBox, FieldGroup } from '../parts/form';
+import { CheckBox, FieldGroup } from '../parts/fields';
 import { Named } from '../parts/inline';
 
 /** Events with what each one means. */

@@ -6,7 +6,7 @@ import type { ReviewedPermission } from '../../permissions/permission';
 import { type Form, readNumber, textOr } from '../frame/form';
 import { usePage } from '../frame/page-context';
 import { DurationField, durationText, readLowered, showLowered } from '../parts/duration-field';
-import { CheckBox, TextField } from '../parts/form';
+import { CheckBox, TextField } from '../parts/fields';
 import { Code, Count, Time } from '../parts/inline';
 import { SeriesSentence } from './sentence';
 

@@ -3,16 +3,16 @@ import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
 import { Problem, unavailable } from '../../errors';
+import { batchReads } from '../../http/batched-reader';
+import type { AppEnv, RequestContext, Scope, UserContext, UserPrincipal } from '../../http/context';
+import { createOnce } from '../../http/idempotency';
+import { callerLogFields, openContext } from '../../http/open-context';
 import {
   type LoadedRows,
   type NamedQueries,
   type Preload,
   requestQueries,
-} from '../../http/access';
-import { batchReads } from '../../http/batched-reader';
-import type { AppEnv, RequestContext, Scope, UserContext, UserPrincipal } from '../../http/context';
-import { createOnce } from '../../http/idempotency';
-import { callerLogFields, openContext } from '../../http/open-context';
+} from '../../http/preload';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
 import { rolesWith } from '../../identity/roles';
 import {

@@ -7,7 +7,7 @@ import { clearCookie, readCookie, writeCookie } from './cookies';
 const COOKIE = 'countersign-told';
 
 /**
- * The deeds of forms of which the page that follows says more. `approval` and `denial` are
+ * The deeds of forms that the next page tells about. `approval` and `denial` are
  * decisions that a person made; `approved` and `denied` say that they settled the request.
  */
 export const DEEDS = [

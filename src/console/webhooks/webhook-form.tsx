@@ -17,7 +17,8 @@ import {
 } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
-import { Form, Submit, TextField } from '../parts/form';
+import { TextField } from '../parts/fields';
+import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import {
   AgentFields,

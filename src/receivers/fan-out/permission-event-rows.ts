@@ -32,7 +32,7 @@ export function isUnhandled(account: number, position: number): SQL {
   )`;
 }
 
-/** The fields of a JSON row that say of which event of a permission it is. */
+/** The fields of a JSON row that name the event and its permission. */
 export function sourceFields({ event, pos, reminder, permission }: PermissionEvent) {
   return {
     event: DELIVERY_EVENTS.indexOf(event),

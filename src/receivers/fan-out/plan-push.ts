@@ -12,7 +12,7 @@ import { nameOfActor, type Situation } from './situation';
 
 type Members = ReadonlySet<Id<'member'>>;
 
-/** Plans of which events the devices of members are notified, and when. Reads only their devices. */
+/** Plans when which device of a member is notified of which event. Reads only their devices. */
 export async function planPush(
   { reader, runtime }: Pick<DispatchContext, 'reader' | 'runtime'>,
   account: number,

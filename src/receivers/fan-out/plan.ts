@@ -10,7 +10,7 @@ export type TargetWebhook = PendingEvents['activeWebhooks'][number];
 /** A webhook, channel or device for which a worker is enqueued. */
 export type DeliveryTarget = Pick<TargetWebhook, 'number' | 'isSlow'>;
 
-/** Events of which the active channels of an account may notify people. */
+/** The events that the active channels of an account may tell people. */
 export interface NotifiableEvents {
   channels: readonly TargetWebhook[];
   /** Whether members of the account have devices. */
@@ -47,6 +47,6 @@ export interface NotificationPlan {
   })[];
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
   reminders: Map<Id<'perm'>, number>;
-  /** Devices of members, some of which have messages. */
+  /** Devices of members. Some have messages, others have none. */
   devices: DeliveryTarget[];
 }

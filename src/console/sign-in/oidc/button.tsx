@@ -1,6 +1,6 @@
 import type { OidcConfig } from '../../../env';
 import { providerName } from '../../../identity/oidc/provider';
-import { HiddenFields } from '../../parts/form';
+import { HiddenFields } from '../../parts/fields';
 
 interface OidcButtonProps {
   oidc: OidcConfig | null;

@@ -243,7 +243,7 @@ function refuse(id: RefusedMessage['id'], code: number, reason: string): Refused
   return { kind: 'refused', id, code, reason };
 }
 
-/** A message of which nothing but a notification has no id to answer. */
+/** A message. Only a notification has no id to answer. */
 export function refusalOf(
   request: ClientRequest | null,
   code: number,

@@ -1,0 +1,98 @@
+import type { Refusal } from '../frame/form';
+import { DurationField } from '../parts/duration-field';
+import { type Options, SelectField, TextField } from '../parts/fields';
+import type { ConnectionValues } from './values';
+
+const AUTH_TYPES: Options = [
+  ['header', 'In a header'],
+  ['basic', 'As user and password'],
+  ['none', 'Without a credential'],
+];
+
+/** Whether a refusal is about one of the {@link AdvancedFields}. */
+export function isAdvancedRefused(refusal: Refusal | undefined): boolean {
+  const names = ['forward_headers', 'wait', 'timeout', 'repeat_after'];
+  return [...(refusal?.faults.keys() ?? [])].some((fault) =>
+    names.includes(fault.split('.')[0] ?? ''),
+  );
+}
+
+/** How the credential is sent, and the credential itself. */
+export function CredentialFields({ values, isNew }: { values: ConnectionValues; isNew: boolean }) {
+  return (
+    <fieldset class="credential">
+      <legend>Credential</legend>
+      <SelectField
+        label="How it is sent"
+        name="auth_type"
+        path="auth.type"
+        value={values.authType}
+        options={AUTH_TYPES}
+      />
+      <div class="fields only-header">
+        <TextField
+          label="Header"
+          name="header"
+          path="auth.header"
+          value={values.header}
+          maxlength={128}
+        />
+        <TextField
+          label="Before the credential"
+          name="prefix"
+          path="auth.prefix"
+          value={values.prefix}
+          maxlength={128}
+        />
+      </div>
+      <div class="unless-none">
+        <TextField
+          label={isNew ? 'Credential' : 'New credential (optional)'}
+          name="secret"
+          type="password"
+          autocomplete="new-password"
+          value=""
+          hint={
+            isNew
+              ? 'The key, or user:password. It is stored encrypted, and nobody can read it again.'
+              : 'Empty: the present one stays. Another host in the base URL needs it again.'
+          }
+        />
+      </div>
+    </fieldset>
+  );
+}
+
+/** The times of a connection, and the headers that are sent on. */
+export function AdvancedFields({ values }: { values: ConnectionValues }) {
+  return (
+    <>
+      <div class="fields">
+        <DurationField
+          label="Wait for a decision"
+          name="wait"
+          value={values.wait}
+          hint="Then a call is answered that it waits. At most 1 minute."
+        />
+        <DurationField
+          label="Wait for the service"
+          name="timeout"
+          value={values.timeout}
+          hint="Until then the other service has to answer. At most 5 minutes."
+        />
+        <DurationField
+          label="Repeat after"
+          name="repeat_after"
+          value={values.repeat_after}
+          hint="Then the same call without a key counts as a new one."
+        />
+      </div>
+      <TextField
+        label="Headers of the agent that are sent on"
+        name="forward_headers"
+        value={values.forward_headers}
+        hint="Separated by commas."
+      />
+    </>
+  );
+}
