@@ -65,7 +65,7 @@ async function eraseAgent({ account, id }: TestAgent): Promise<void> {
   await account.world.sweep();
 }
 
-describe('a histogram of random logs', () => {
+describe.runIf(depth.isDeep)('a histogram of random logs', () => {
   const steps = fc.array(
     fc.record({
       agent: fc.nat({ max: 2 }),

@@ -415,7 +415,7 @@ describe('a sign-in with the identity provider', () => {
   );
 });
 
-describe('a sign-in that goes wrong', () => {
+describe.runIf(depth.isDeep)('a sign-in that goes wrong', () => {
   type Change = (scene: Scene, address: string) => string | Promise<string>;
 
   const person = () => ada();
@@ -750,28 +750,31 @@ describe('an invitation that is accepted with the identity provider', () => {
     expect(await activeIdentities()).toContain(1);
   });
 
-  it('calls the member as the person says on the page of the invitation', async () => {
-    const scene = await open();
-    const account = await scene.world.account();
-    const { id, path, url } = await invite(account);
-    const page = await scene.browser.get(new URL(url).pathname);
-    const form = /<form method="post" action="([^"]*)" id="([^"]*)"/.exec(page.text);
-    const field = /<input[^>]* name="member_name"[^>]*>/.exec(page.text)?.[0];
-    expect([form?.[1], field]).toEqual([path, expect.stringContaining(` form="${form?.[2]}"`)]);
-    const send = (name: string) => scene.browser.submit(path, { member_name: name });
-    const refused = await send('x'.repeat(256));
-    expect([refused.status, scene.browser.flow]).toEqual([400, '']);
-    const longest = '\u{1f9ed}'.repeat(255);
-    const address = (await send(longest)).headers.get('Refresh')?.replace('0; url=', '') ?? '';
-    const joined = await comeBack(scene.browser, scene.provider.signIn(address, ada()));
-    expect(joined.status).toBe(303);
-    expect((await whoAmI(scene)).member).toMatchObject({ id, name: longest });
-    const { body } = await account.must(200, 'GET', '/v1/activity?action=member.joined');
-    const own = body.data.find(({ target }: Json) => target === id);
-    expect(own.changes).toEqual(['name']);
-  });
+  it.runIf(depth.isDeep)(
+    'calls the member as the person says on the page of the invitation',
+    async () => {
+      const scene = await open();
+      const account = await scene.world.account();
+      const { id, path, url } = await invite(account);
+      const page = await scene.browser.get(new URL(url).pathname);
+      const form = /<form method="post" action="([^"]*)" id="([^"]*)"/.exec(page.text);
+      const field = /<input[^>]* name="member_name"[^>]*>/.exec(page.text)?.[0];
+      expect([form?.[1], field]).toEqual([path, expect.stringContaining(` form="${form?.[2]}"`)]);
+      const send = (name: string) => scene.browser.submit(path, { member_name: name });
+      const refused = await send('x'.repeat(256));
+      expect([refused.status, scene.browser.flow]).toEqual([400, '']);
+      const longest = '\u{1f9ed}'.repeat(255);
+      const address = (await send(longest)).headers.get('Refresh')?.replace('0; url=', '') ?? '';
+      const joined = await comeBack(scene.browser, scene.provider.signIn(address, ada()));
+      expect(joined.status).toBe(303);
+      expect((await whoAmI(scene)).member).toMatchObject({ id, name: longest });
+      const { body } = await account.must(200, 'GET', '/v1/activity?action=member.joined');
+      const own = body.data.find(({ target }: Json) => target === id);
+      expect(own.changes).toEqual(['name']);
+    },
+  );
 
-  it.each<[string, Partial<Person>, string]>([
+  it.runIf(depth.isDeep).each<[string, Partial<Person>, string]>([
     ['another address', { email: 'eve@example.com' }, 'the address eve@example.com.'],
     [
       'an address that is not verified',
@@ -814,54 +817,66 @@ describe('an invitation that is accepted with the identity provider', () => {
     });
   });
 
-  it('says what is missing and who can help if the provider leaves `email_verified` out', async () => {
-    const scene = await open();
-    const { path } = await invite(await scene.world.account());
-    const page = await signIn(scene, ada({ email_verified: undefined }), path);
-    expect(page.status).toBe(403);
-    for (const part of [
-      'lacks `email_verified`',
-      'Whoever runs this service can set OIDC_EMAIL_VERIFIED',
-      'passkey',
-    ]) {
-      expect(page.text).toContain(part);
-    }
-  });
+  it.runIf(depth.isDeep)(
+    'says what is missing and who can help if the provider leaves `email_verified` out',
+    async () => {
+      const scene = await open();
+      const { path } = await invite(await scene.world.account());
+      const page = await signIn(scene, ada({ email_verified: undefined }), path);
+      expect(page.status).toBe(403);
+      for (const part of [
+        'lacks `email_verified`',
+        'Whoever runs this service can set OIDC_EMAIL_VERIFIED',
+        'passkey',
+      ]) {
+        expect(page.text).toContain(part);
+      }
+    },
+  );
 
-  it('believes a provider that leaves `email_verified` out only if the operator trusts it', async () => {
-    const scene = await open({ OIDC_EMAIL_VERIFIED: 'trust' });
-    await scene.world.account();
-    const account = await scene.world.account();
-    const { id, path } = await invite(account);
-    for (const fields of [
-      { email_verified: false },
-      { email_verified: 'true' },
-      { email_verified: null },
-      { email_verified: undefined, email: 'eve@example.com' },
-    ]) {
-      expect((await signIn(scene, ada(fields), path)).status).toBe(403);
-    }
-    await mustSignIn(scene, ada({ email_verified: undefined }), path);
-    expect((await account.must(200, 'GET', `/v1/members/${id}`)).body.status).toBe('active');
-  });
+  it.runIf(depth.isDeep)(
+    'believes a provider that leaves `email_verified` out only if the operator trusts it',
+    async () => {
+      const scene = await open({ OIDC_EMAIL_VERIFIED: 'trust' });
+      await scene.world.account();
+      const account = await scene.world.account();
+      const { id, path } = await invite(account);
+      for (const fields of [
+        { email_verified: false },
+        { email_verified: 'true' },
+        { email_verified: null },
+        { email_verified: undefined, email: 'eve@example.com' },
+      ]) {
+        expect((await signIn(scene, ada(fields), path)).status).toBe(403);
+      }
+      await mustSignIn(scene, ada({ email_verified: undefined }), path);
+      expect((await account.must(200, 'GET', `/v1/members/${id}`)).body.status).toBe('active');
+    },
+  );
 
-  it.each(['true', 'yes'])('is a setting that is not understood as %s', async (value) => {
-    const { world } = await open({ OIDC_EMAIL_VERIFIED: value });
-    expect((await world.call('GET', '/v1/me')).status).toBe(503);
-  });
+  it.runIf(depth.isDeep).each(['true', 'yes'])(
+    'is a setting that is not understood as %s',
+    async (value) => {
+      const { world } = await open({ OIDC_EMAIL_VERIFIED: value });
+      expect((await world.call('GET', '/v1/me')).status).toBe(503);
+    },
+  );
 
-  it('reads the address from the UserInfo endpoint, which must be that of the same person', async () => {
-    const scene = await open();
-    scene.provider.leavesOutProfile = true;
-    const account = await scene.world.account();
-    const { path } = await invite(account);
-    scene.provider.claims = { sub: 'another' };
-    expect((await signIn(scene, ada(), path)).status).toBe(503);
-    scene.provider.claims = {};
-    await mustSignIn(scene, ada(), path);
-  });
+  it.runIf(depth.isDeep)(
+    'reads the address from the UserInfo endpoint, which must be that of the same person',
+    async () => {
+      const scene = await open();
+      scene.provider.leavesOutProfile = true;
+      const account = await scene.world.account();
+      const { path } = await invite(account);
+      scene.provider.claims = { sub: 'another' };
+      expect((await signIn(scene, ada(), path)).status).toBe(503);
+      scene.provider.claims = {};
+      await mustSignIn(scene, ada(), path);
+    },
+  );
 
-  it.each(['replaced', 'withdrawn', 'expired'])(
+  it.runIf(depth.isDeep).each(['replaced', 'withdrawn', 'expired'])(
     'that is %s meanwhile lets nobody join',
     async (why) => {
       const scene = await open();
@@ -915,40 +930,43 @@ describe('an invitation that is accepted with the identity provider', () => {
     expect(await strandedMembers()).toBe(0);
   });
 
-  it('moves an identity from an account of its own without agents', async () => {
-    const scene = await open();
-    const { world, browser } = scene;
-    const person = ada();
-    await mustSignIn(scene, person);
-    const own = await whoAmI(scene);
-    const token = await browser.makeToken();
-    const former = browser.cookie;
-    const account = await world.account();
-    const { id, path } = await invite(account);
-    await mustSignIn(scene, person, path);
-    expect((await whoAmI(scene)).member.id).toBe(id);
-    expect((await world.call('GET', '/v1/me', { token })).status).toBe(401);
-    const now = browser.cookie;
-    browser.cookie = former;
-    expect((await browser.get('/console/me')).status).toBe(302);
-    browser.cookie = now;
-    const { body: issued } = await world.must(201, 'POST', `/v1/admin/users/${own.id}/tokens`, {
-      token: operator,
-    });
-    const { body: left } = await world.must(200, 'GET', `/v1/members/${own.member.id}`, {
-      token: issued.token,
-    });
-    expect([left.status, left.sign_in]).toEqual(['removed', []]);
-    const { body: activity } = await world.must(200, 'GET', '/v1/activity', {
-      token: issued.token,
-    });
-    expect(activity.data.map(({ action }: Json) => action)).toContain('member.removed');
-    expect(Math.max(...(await activeIdentities()))).toBe(1);
-    await mustSignIn(scene, person);
-    expect((await whoAmI(scene)).id).toBe(account.id);
-  });
+  it.runIf(depth.isDeep)(
+    'moves an identity from an account of its own without agents',
+    async () => {
+      const scene = await open();
+      const { world, browser } = scene;
+      const person = ada();
+      await mustSignIn(scene, person);
+      const own = await whoAmI(scene);
+      const token = await browser.makeToken();
+      const former = browser.cookie;
+      const account = await world.account();
+      const { id, path } = await invite(account);
+      await mustSignIn(scene, person, path);
+      expect((await whoAmI(scene)).member.id).toBe(id);
+      expect((await world.call('GET', '/v1/me', { token })).status).toBe(401);
+      const now = browser.cookie;
+      browser.cookie = former;
+      expect((await browser.get('/console/me')).status).toBe(302);
+      browser.cookie = now;
+      const { body: issued } = await world.must(201, 'POST', `/v1/admin/users/${own.id}/tokens`, {
+        token: operator,
+      });
+      const { body: left } = await world.must(200, 'GET', `/v1/members/${own.member.id}`, {
+        token: issued.token,
+      });
+      expect([left.status, left.sign_in]).toEqual(['removed', []]);
+      const { body: activity } = await world.must(200, 'GET', '/v1/activity', {
+        token: issued.token,
+      });
+      expect(activity.data.map(({ action }: Json) => action)).toContain('member.removed');
+      expect(Math.max(...(await activeIdentities()))).toBe(1);
+      await mustSignIn(scene, person);
+      expect((await whoAmI(scene)).id).toBe(account.id);
+    },
+  );
 
-  it.each(['agents', 'other members'])(
+  it.runIf(depth.isDeep).each(['agents', 'other members'])(
     'is a conflict if the identity is of an account with %s',
     async (why) => {
       const scene = await open();
@@ -980,29 +998,36 @@ describe('an invitation that is accepted with the identity provider', () => {
     },
   );
 
-  it('is a conflict for somebody who is a member already, and refused for the owner of an inactive account', async () => {
-    const scene = await open();
-    const { world } = scene;
-    const person = ada();
-    const account = await world.account();
-    await mustSignIn(scene, person, (await invite(account)).path);
-    const second = await invite(account, 'second@example.com');
-    const twice = await signIn(scene, ada({ ...person, email: 'second@example.com' }), second.path);
-    expect([twice.status, twice.text.includes('a member of this account already')]).toEqual([
-      409,
-      true,
-    ]);
-    const other = ada({ email: 'third@example.com' });
-    await mustSignIn(scene, other);
-    const { id } = await whoAmI(scene);
-    await world.must(200, 'PATCH', `/v1/admin/users/${id}`, {
-      token: operator,
-      body: { is_active: false },
-    });
-    expect(
-      (await signIn(scene, other, (await invite(account, 'third@example.com')).path)).status,
-    ).toBe(403);
-  });
+  it.runIf(depth.isDeep)(
+    'is a conflict for somebody who is a member already, and refused for the owner of an inactive account',
+    async () => {
+      const scene = await open();
+      const { world } = scene;
+      const person = ada();
+      const account = await world.account();
+      await mustSignIn(scene, person, (await invite(account)).path);
+      const second = await invite(account, 'second@example.com');
+      const twice = await signIn(
+        scene,
+        ada({ ...person, email: 'second@example.com' }),
+        second.path,
+      );
+      expect([twice.status, twice.text.includes('a member of this account already')]).toEqual([
+        409,
+        true,
+      ]);
+      const other = ada({ email: 'third@example.com' });
+      await mustSignIn(scene, other);
+      const { id } = await whoAmI(scene);
+      await world.must(200, 'PATCH', `/v1/admin/users/${id}`, {
+        token: operator,
+        body: { is_active: false },
+      });
+      expect(
+        (await signIn(scene, other, (await invite(account, 'third@example.com')).path)).status,
+      ).toBe(403);
+    },
+  );
 
   it.runIf(depth.isDeep)('moves an identity from shard to shard', async () => {
     for (const shards of [
@@ -1109,7 +1134,7 @@ describe('an invitation that is accepted with the identity provider', () => {
     },
   );
 
-  it.each([
+  it.runIf(depth.isDeep).each([
     ['is new', 4],
     ['leaves an own account', 6],
   ])('gives way to a sign-in at the same time of a person who %s', async (why, call) => {
@@ -1140,7 +1165,7 @@ describe('an invitation that is accepted with the identity provider', () => {
     expect(Math.max(...(await activeIdentities()))).toBe(1);
   });
 
-  it.each([
+  it.runIf(depth.isDeep).each([
     ['is new', 5],
     ['was removed from the account before', 6],
   ])('makes nobody an owner who %s and signs in between its steps', async (why, call) => {

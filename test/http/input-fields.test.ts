@@ -639,17 +639,20 @@ describe.each(Object.entries(ENDPOINTS))('%s refuses', (_, endpoint) => {
 const takesSome = ([, { fields }]: [string, Endpoint]) =>
   Object.values(fields).some(({ good }) => good.length > 0);
 
-describe.each(Object.entries(ENDPOINTS).filter(takesSome))('%s accepts', (_, endpoint) => {
-  const fields = Object.entries(endpoint.fields).filter(([, { good }]) => good.length > 0);
+describe.runIf(depth.isDeep).each(Object.entries(ENDPOINTS).filter(takesSome))(
+  '%s accepts',
+  (_, endpoint) => {
+    const fields = Object.entries(endpoint.fields).filter(([, { good }]) => good.length > 0);
 
-  it.each(depth.cases(fields, 6))(
-    'every valid value of %s, up to its bounds',
-    async (name, { good, rest = endpoint.base ?? {} }) => {
-      for (const value of good) {
-        const scene = await makeScene();
-        const { status, text } = await send(scene, endpoint, { ...rest, [name]: value });
-        expect([Math.floor(status / 100), text.slice(0, 300)]).toEqual([2, text.slice(0, 300)]);
-      }
-    },
-  );
-});
+    it.each(fields)(
+      'every valid value of %s, up to its bounds',
+      async (name, { good, rest = endpoint.base ?? {} }) => {
+        for (const value of good) {
+          const scene = await makeScene();
+          const { status, text } = await send(scene, endpoint, { ...rest, [name]: value });
+          expect([Math.floor(status / 100), text.slice(0, 300)]).toEqual([2, text.slice(0, 300)]);
+        }
+      },
+    );
+  },
+);

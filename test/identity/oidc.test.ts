@@ -742,7 +742,7 @@ describe('an invalid token', () => {
   });
 });
 
-describe('the keys of the provider', () => {
+describe.runIf(depth.isDeep)('the keys of the provider', () => {
   it('are stored for ten minutes', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ exp: scene.world.now / 1_000 + 3_600 });

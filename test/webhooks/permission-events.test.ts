@@ -399,7 +399,7 @@ describe('an escalation', () => {
   );
 });
 
-describe('erasure', () => {
+describe.runIf(depth.isDeep)('erasure', () => {
   const MARK = 'only-in-this-request';
 
   async function hasMark(): Promise<boolean> {
@@ -560,7 +560,7 @@ async function expectOnce(
   expect(await checkWebhooks(env.DB, world.now)).toEqual([]);
 }
 
-describe('a worker', () => {
+describe.runIf(depth.isDeep)('a worker', () => {
   /**
    * Two webhooks, three requests of which one is decided, and an escalation, of none of which the
    * webhooks know yet.

@@ -382,7 +382,7 @@ describe('a webhook whose attempts fail', () => {
   });
 });
 
-describe('the slow queue', () => {
+describe.runIf(depth.isDeep)('the slow queue', () => {
   /** Marks the newest webhook as fast. */
   const prove = () =>
     env.DB.prepare(

@@ -198,7 +198,7 @@ describe('a proof', () => {
   });
 });
 
-describe('sealing', () => {
+describe.runIf(depth.isDeep)('sealing', () => {
   it('hashes the entries of a deleted agent unchanged', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();

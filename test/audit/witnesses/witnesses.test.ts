@@ -179,7 +179,7 @@ describe('the heads of a witnessed log', () => {
   });
 });
 
-describe('a witness', () => {
+describe.runIf(depth.isDeep)('a witness', () => {
   it('that cosigned another size gets a proof from there', async () => {
     const scene = await makeScene();
     const { world, account, ann, ben } = scene;
@@ -321,7 +321,7 @@ describe('a witness', () => {
   });
 });
 
-describe('a witness that hangs', () => {
+describe.runIf(depth.isDeep)('a witness that hangs', () => {
   it.runIf(depth.isDeep)(
     'does not keep the heads of other logs from the others: few of its connections are open',
     async () => {
