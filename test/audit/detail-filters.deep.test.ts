@@ -512,7 +512,7 @@ describe('in a log of thousands of entries', () => {
     }
   });
 
-  it('goes on after entries that are hidden, of which each page examines the same number', async () => {
+  it('goes on after hidden entries: each page examines the same number of them', async () => {
     const hidden = await account.agent();
     await hidden.request({ resource: 'file:hidden' });
     await fillWithDenials(env.DB, 2_000, (await agentNumbers(env.DB)).slice(-1));

@@ -56,8 +56,8 @@ interface Slice {
 /**
  * Takes a slice of the pending events, with the events of permissions among them: a request that
  * waits for people, a decision, a request that expired or was withdrawn, an escalation, a reminder
- * that is due, or an outcome that was not reported in time. Leaves out those that no active webhook or channel wants. They are in the
- * order in which they happened.
+ * that is due, or an outcome that was not reported in time. Leaves out those that no active webhook
+ * or channel wants. They are in the order in which they happened.
  */
 export async function findPermissionEvents(
   { reader, runtime }: DispatchContext,
