@@ -48,8 +48,8 @@ const MAX_EXAMINED = 500;
  * Requests, decisions and expiries are read from the log, as far back as the account's
  * retention: an index of the log has the entries of one event, agent and action as one range. What
  * is pending is read from indexes of what is pending; what has an external id or an outcome, what a
- * member decided or voted on, and what a connection made, from indexes of these. So the cost of a page does not depend on how
- * many permissions the account has.
+ * member decided or voted on, and what a connection made, from indexes of these. So the cost of a
+ * page does not depend on how many permissions the account has.
  *
  * A row with `is_end` is no item of the page: it is the last one that was examined, where more may
  * follow.

@@ -32,6 +32,9 @@ export async function startServer(
         HOST,
         '--port',
         String(port),
+        // Any free port: two services that start at once would both choose the default.
+        '--inspector-port',
+        '0',
         '--show-interactive-dev-session=false',
       ],
       ...Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]),

@@ -87,7 +87,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       await page.getByLabel('grace@example.com').uncheck();
       await page.getByLabel('Reason').fill('One hundred is enough');
       await page.getByRole('button', { name: 'Approve', exact: true }).click();
-      await page.getByRole('heading', { name: 'Approved' }).waitFor();
+      await page.getByRole('heading', { name: 'Approved', exact: true }).waitFor();
       expect(await read(first.id)).toMatchObject({
         status: 'approved',
         granted_scope: { max_amount: 100, recipients: ['ada@example.com'] },
@@ -95,7 +95,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       });
       await page.goto(`${local.origin}/console/permissions/${second.id}`);
       await page.getByRole('button', { name: 'Deny', exact: true }).click();
-      await page.getByRole('heading', { name: 'Denied' }).waitFor();
+      await page.getByRole('heading', { name: 'Denied', exact: true }).waitFor();
       expect((await read(second.id)).status).toBe('denied');
       expect(faults).toEqual([]);
       await context.close();
@@ -391,7 +391,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByText('Narrow the limits').click();
     await page.getByLabel('max', { exact: true }).fill('3');
     await page.getByRole('button', { name: 'Sign with passkey and approve' }).click();
-    await page.getByRole('heading', { name: 'Approved' }).waitFor();
+    await page.getByRole('heading', { name: 'Approved', exact: true }).waitFor();
     await expect.poll(() => page.textContent('main')).toContain('max53');
     await context.close();
   });

@@ -65,7 +65,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     });
     await page.goto(`${origin}/console/permissions/${id}`);
     await page.click('text=Approve with passkey');
-    await page.locator('h2:has-text("Approved")').waitFor();
+    await page.getByRole('heading', { name: 'Approved', exact: true }).waitFor();
     [entry] = (await call('GET', '/v1/audit?event_type=approve', token)).data;
   });
 

@@ -154,7 +154,8 @@ export async function makeGrowthAccount(
     await must('POST', `/v1/permissions/${id}/outcome`, { status });
   }
   await service.run([
-    `update permissions set connection_id = (select min(id) from connections where account = ${number})
+    `update permissions set connection_id =
+       (select id from connections where account = ${number} and name = 'Mail')
      where account = ${number} and status in (2, 3)`,
     `insert into connection_calls
      select account, connection_id, agent, randomblob(33), id, 'sha-256:' from permissions

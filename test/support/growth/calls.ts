@@ -669,10 +669,7 @@ const CONSOLE: Line[] = [
   ),
   page('/console/connections'),
   page('/console/connections/new'),
-  {
-    ...page((a) => `/console/connections/${a.connection}`, '/console/connections/:id'),
-    most: MOST_OF_CONNECTION,
-  },
+  page((a) => `/console/connections/${a.connection}`, '/console/connections/:id'),
   page((a) => `/console/connections/${a.connection}/edit`, '/console/connections/:id/edit'),
   page('/console/channels'),
   page('/console/channels/new'),
