@@ -427,7 +427,8 @@ CREATE INDEX `permissions_to_erase` ON `permissions` (`erase_at`) WHERE erase_at
 CREATE INDEX `permissions_to_erase_by_agent` ON `permissions` (`agent`,`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
 CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
 CREATE INDEX `outcomes_awaited` ON `permissions` ((outcome_due_at / 60000),`account`,`outcome_due_at`) WHERE outcome_state = 1;--> statement-breakpoint
-CREATE INDEX `permissions_by_outcome` ON `permissions` (`account`,`outcome_state`,`request_entry`,`agent`,`action`,`created_at`,`decided_at`) WHERE outcome_state in (2, 4);--> statement-breakpoint
+CREATE INDEX `permissions_by_outcome` ON `permissions` (`account`,`outcome_state`,`request_entry`,`agent`,`action`,`created_at`) WHERE outcome_state in (2, 4);--> statement-breakpoint
+CREATE INDEX `permissions_by_decision_and_outcome` ON `permissions` (`account`,`outcome_state`,`decided_at`,`id`,`agent`,`action`,`created_at`) WHERE outcome_state in (2, 4);--> statement-breakpoint
 CREATE INDEX `permissions_by_connection` ON `permissions` (`account`,`connection_id`,`id`) WHERE connection_id is not null;--> statement-breakpoint
 CREATE INDEX `permissions_waiting_by_connection` ON `permissions` (`account`,`connection_id`) WHERE status = 0 and connection_id is not null;--> statement-breakpoint
 CREATE TABLE `policies` (

@@ -477,7 +477,18 @@ export const permissions = sqliteTable(
         table.agent,
         table.action,
         table.createdAt,
+      )
+      .where(sql`outcome_state in (2, 4)`),
+    // The same ones in the order of their decisions.
+    index('permissions_by_decision_and_outcome')
+      .on(
+        table.account,
+        table.outcomeState,
         table.decidedAt,
+        table.id,
+        table.agent,
+        table.action,
+        table.createdAt,
       )
       .where(sql`outcome_state in (2, 4)`),
     // The calls of a connection in the order of their requests.

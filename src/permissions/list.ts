@@ -15,6 +15,7 @@ import { pageOf } from '../http/response-fields';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { byId, type Id, idBytes, parseId } from '../lib/typeid';
 import { reviewedColumns } from './find-permission';
+import type { OutcomeOrder } from './outcomes/select-outcomes';
 import {
   Permission,
   PermissionStatus,
@@ -49,8 +50,8 @@ export const PermissionList = lazy(() =>
   }),
 );
 
-/** The filters of the API, and an order for the console alone: see {@link PermissionFilter}. */
-type ListInput = LazyOutput<typeof PermissionList> & { by_decision?: true };
+/** The filters of the API, and for the console alone the order of a list by outcome. */
+type ListInput = LazyOutput<typeof PermissionList> & { outcome_order?: OutcomeOrder };
 
 const permissionList = defineList({
   parameters: PermissionList,
@@ -97,9 +98,7 @@ export async function listPermissions(
   const now = runtime.now();
   const rows = preloaded ?? (await loadPage(permissionList, context, input, page));
   // Sorted here, because SQLite would read each row again to sort the join.
-  const placeOf = (row: (typeof rows)[number]) =>
-    (input.by_decision ? row.decidedAt : row.place) ?? 0;
-  rows.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || placeOf(b) - placeOf(a) || byId(b, a));
+  rows.sort((a, b) => Number(a.isEnd) - Number(b.isEnd) || b.place - a.place || byId(b, a));
   // Permissions of a deleted agent are hidden until they are erased.
   const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
   const present = (row: (typeof rows)[number]) => {
@@ -139,13 +138,13 @@ function readPosition(position: Position): Place {
 
 function readFilter(caller: SQL | null, input: ListInput): PermissionFilter {
   const { agent_id, status, action, external_id, outcome } = input;
-  const { connection_id, decided_by, by_decision } = input;
+  const { connection_id, decided_by, outcome_order } = input;
   const filter: PermissionFilter = { status, action, externalId: external_id, outcome };
   const agent = wantedAgent(caller, agent_id);
   if (agent !== undefined) filter.agent = agent;
   if (connection_id !== undefined) filter.connection = parseId('conn', connection_id);
   if (decided_by !== undefined) filter.decidedBy = parseId('member', decided_by);
-  if (by_decision !== undefined) filter.isByDecision = by_decision;
+  if (outcome_order !== undefined) filter.outcomeOrder = outcome_order;
   return filter;
 }
 

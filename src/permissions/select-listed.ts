@@ -9,7 +9,7 @@ import type { StoredEvent } from '../db/stored-events';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
 import { hasOutcome, type ListedOutcome } from './outcomes/outcome';
-import { selectByDecision, selectOutcomes } from './outcomes/select-outcomes';
+import { type OutcomeOrder, selectOutcomes } from './outcomes/select-outcomes';
 
 /** The permissions to list. An id of null matches none. */
 export interface PermissionFilter {
@@ -18,8 +18,8 @@ export interface PermissionFilter {
   action?: string | undefined;
   externalId?: string | undefined;
   outcome?: ListedOutcome | undefined;
-  /** Whether a list by outcome alone is sorted as {@link selectByDecision} does. */
-  isByDecision?: boolean;
+  /** The order of a list by outcome alone. */
+  outcomeOrder?: OutcomeOrder;
   /** The member who decided or voted. */
   decidedBy?: Id<'member'> | null;
   /** The connection that made them. */
@@ -28,8 +28,8 @@ export interface PermissionFilter {
 
 /**
  * The place of a permission in a list, newest first: the sequence of its entry in the log or, in
- * the lists of an external id, a member and a connection, a time in milliseconds. By decision, see
- * `selectByDecision`.
+ * the lists of an external id, a member, a connection and in the order of decisions, a time in
+ * milliseconds.
  */
 export interface Place {
   place: number;
@@ -129,8 +129,7 @@ function selectLogged(
 
 /**
  * Selects what has an outcome: if it must be approved, in the order of the approvals in the log,
- * else in that of the requests or, as far as {@link selectByDecision} sorts, of the decisions.
- * Nothing else was used, so nothing else has an outcome.
+ * else in the order that the filter names. Nothing else was used, so nothing else has an outcome.
  */
 function selectByOutcome(
   account: SQL<number>,
@@ -153,9 +152,7 @@ function selectByOutcome(
   const { outcome: _, ...others } = filter;
   const isListed = sql`where ${matches(account, others, now)}
     and permissions.created_at >= ${oldestKeptSql(account, now)}`;
-  if (filter.isByDecision)
-    return selectByDecision(account, outcome, isListed, { after, limit, now });
-  const rows = selectOutcomes(account, outcome, { after: after?.place, now });
+  const rows = selectOutcomes(account, outcome, filter.outcomeOrder ?? 'request', { after, now });
   return selectExaminedPermissions(rows, isListed, limit);
 }
 

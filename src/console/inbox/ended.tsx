@@ -35,7 +35,7 @@ export async function showEnded(c: ConsoleContext, view: EndedView): Promise<Res
 
 /** The filters of `GET /v1/permissions` that a view stands for. */
 function filtersOf(view: EndedView, { principal }: UserContext) {
-  if (view === 'unknown') return { outcome: view, by_decision: true } as const;
+  if (view === 'unknown') return { outcome: view, outcome_order: 'decision' } as const;
   if (view === 'mine') return { decided_by: principal.member?.id };
   return { status: view };
 }

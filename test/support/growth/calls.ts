@@ -29,8 +29,6 @@ export interface Line {
 const MOST_OF_REPLAY = 4_200;
 /** A list of what a connection made examines 500 permissions, and reads most of them twice. */
 const MOST_OF_CONNECTION = 1_500;
-/** A list of outcomes by decision sorts 250 requests, each of which it reads four times. */
-const MOST_OF_SORTING = 2_400;
 /** A search of the explorer examines 1,000 entries, and reads each three times; the timeline 4,500. */
 const MOST_OF_SEARCH = 7_500;
 /** The form of a policy reads the names of up to 1,000 people. */
@@ -647,7 +645,7 @@ const CONSOLE: Line[] = [
   page('/console?for=others'),
   page((a) => `/console?agent_id=${a.agent.id}`, '/console?agent_id'),
   page('/console?status=denied'),
-  { ...page('/console?outcome=unknown'), most: MOST_OF_SORTING },
+  page('/console?outcome=unknown'),
   page('/console?decided_by=me'),
   page((a) => `/console/permissions/${a.reviewed}`, '/console/permissions/:id'),
   page((a) => `/console/permissions/${a.used}`, '/console/permissions/:id?decided'),
