@@ -110,11 +110,9 @@ function consoleUrl({ id }: Pick<Permission, 'id'>, publicUrl: string): string {
 /** Answers with a permission, and with what the caller should do about it. */
 export function answerPermission({ config, principal }: Context, permission: Permission) {
   const { publicUrl } = config;
+  const describeNextStep = principal.kind === 'agent' ? nextStepOfAgent : nextStepOfUser;
   return {
-    nextStep: (principal.kind === 'agent' ? nextStepOfAgent : nextStepOfUser)(
-      permission,
-      publicUrl,
-    ),
+    nextStep: describeNextStep(permission, publicUrl),
     data: { permission: showPermission(permission, publicUrl) },
   };
 }
@@ -126,7 +124,7 @@ function nextStepOfUser(permission: Permission, publicUrl: string): string {
 }
 
 function nextStepOfAgent(permission: Permission, publicUrl: string): string {
-  const { id, status, token, review, scope, granted_scope, input_digest } = permission;
+  const { id, status, review } = permission;
   switch (status) {
     case 'pending':
       return (
@@ -145,7 +143,12 @@ function nextStepOfAgent(permission: Permission, publicUrl: string): string {
         'only if they want that, with another external_id.'
       );
     case 'approved':
+      return nextStepOfApproved(permission);
   }
+}
+
+function nextStepOfApproved(permission: Permission): string {
+  const { id, token, scope, granted_scope, input_digest } = permission;
   if (token?.status !== 'active') {
     return (
       `${id} is approved, but its token is ${token?.status ?? 'missing'}: it allows nothing more. ` +

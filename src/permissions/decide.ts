@@ -1,10 +1,12 @@
 import { and, eq, gt } from 'drizzle-orm';
+import type { Batch } from '../db/database';
 import { permissions, reviews, votes } from '../db/schema';
 import { unavailable } from '../errors';
 import type { Context, UserContext } from '../http/context';
 import { appendedSequence } from '../ledger/append';
 import type { Entry } from '../ledger/entry';
 import type { Guard } from '../ledger/guard';
+import type { StateWriter } from '../ledger/ledger';
 import { withPrefix } from '../lib/typeid';
 import { deciderOf, digestDetails, draftPermissionEntry } from './draft-entry';
 import { isPermissionWithId, notPending } from './find-permission';
@@ -31,7 +33,7 @@ import {
   voteRow,
   withVote,
 } from './reviews/vote';
-import { refuseVoter } from './reviews/voter';
+import { requireMayDecide } from './reviews/voter';
 import { type GivenSeries, type Giver, giveSeries, requireKeptSeries } from './series/give';
 import { newTokenColumns } from './tokens/new-token-columns';
 
@@ -58,7 +60,7 @@ export async function decidePermission(
   return untilUnchanged(context, preloaded, async (state) => {
     const atReading = withTimeOf(context, state.permission);
     const row = await readGenuine(atReading, state, decision);
-    refuseVoter(atReading, {
+    requireMayDecide(atReading, {
       review: row.review,
       voter: state.voter,
       decision: decision.decision,
@@ -77,7 +79,7 @@ export async function decidePermission(
     });
     if (row.review && vote && !isLastVote(row.review, vote))
       return storeVote(atReading, row, row.review, vote);
-    return settleByDecision(atReading, row, decision, limits, vote);
+    return storeDecision(atReading, row, decision, limits, vote);
   });
 }
 
@@ -110,8 +112,8 @@ export async function untilUnchanged<S, R extends object>(
   throw unavailable();
 }
 
-/** Stores a decision that ends the wait. */
-async function settleByDecision(
+/** Stores a decision that ends the wait: its entry, its columns and the series that it gives. */
+async function storeDecision(
   context: UserContext,
   row: ReviewedPermission,
   { decision, reason, via }: Decision,
@@ -134,7 +136,7 @@ async function settleByDecision(
     ...(row.review && { review_policy_id: row.review.policyId }),
     ...(series && { granted_series: series }),
   });
-  let columns: Settlement['columns'] = {
+  let columns: WaitEnd['columns'] = {
     status: 'denied',
     decidedBy,
     decidedAt: context.runtime.now(),
@@ -144,15 +146,15 @@ async function settleByDecision(
     const token = await newTokenColumns(context, limits);
     columns = { ...columns, ...token, status: 'approved', grantedSeries: series };
   }
-  const given =
-    series && vote
-      ? await giveSeries(context, row, series, { limits, givers: giversOf(row, vote) })
-      : null;
-  return settlePermission(context, row, { entry, columns, vote, given });
+  let given: GivenSeries | null = null;
+  if (series && vote) {
+    given = await giveSeries(context, row, series, { limits, givers: giversOf(row, vote) });
+  }
+  return endWait(context, row, { entry, columns, vote, given });
 }
 
 /** The change of a pending permission that ends its wait. */
-interface Settlement {
+interface WaitEnd {
   entry: Entry;
   columns: Partial<PermissionRow>;
   /** The decision as a vote; absent if no member decides. */
@@ -168,25 +170,25 @@ interface Settlement {
  * @throws Problem `not_pending` if it has no review and was decided, expired or was deleted after
  *   it was read
  */
-export async function settlePermission(
+export async function endWait(
   context: Context,
   row: ReviewedPermission,
-  { entry, columns, vote = null, given = null }: Settlement,
+  { entry, columns, vote = null, given = null }: WaitEnd,
 ): Promise<Permission | ReviewChanged> {
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
-  const settled = { ...columns, updatedAt: now };
+  const changed = { ...columns, updatedAt: now };
   const voted = vote ? withVote(row, vote) : row;
-  const permission = presentPermission({ ...voted, ...settled }, now, principal);
+  const permission = presentPermission({ ...voted, ...changed }, now, principal);
   const reviewVote = row.review && vote;
-  const isApproval = reviewVote?.decision === 'approve';
   const conditions = [
     isPermissionWithId(row.account, row.id),
     eq(permissions.status, 'pending'),
     gt(permissions.expiresAt, now),
   ];
   if (row.review && !vote) conditions.push(hasVotes(row.review.votes.length));
-  if (isApproval) conditions.push(isApprovedSql(row, approversOf(voted), now));
+  if (reviewVote?.decision === 'approve')
+    conditions.push(isApprovedSql(row, approversOf(voted), now));
   if (vote?.signature) conditions.push(hasPasskeySql(row.account, vote.by, vote.signature));
   const guard = reviewVote && voteGuard(context, row, reviewVote);
   const guards: Guard[] = [];
@@ -196,30 +198,33 @@ export async function settlePermission(
     .commit({
       guards,
       changes: (write) => {
-        const settling = write
+        const ending = write
           .update(permissions)
-          .set({ ...settled, lastEntry: appendedSequence(row.account) })
+          .set({ ...changed, lastEntry: appendedSequence(row.account) })
           .where(and(...conditions));
         const giving = given ? [given.insert(write)] : [];
-        if (!reviewVote) return [settling, ...giving];
-        const voting = write.insert(votes).values(voteRow(row, reviewVote));
-        if (!isApproval) return [voting, settling];
-        const proposing = write
-          .update(reviews)
-          .set(proposalColumns(reviewVote))
-          .where(isReviewOf(row));
-        return [voting, proposing, settling, ...giving];
+        if (!reviewVote) return [ending, ...giving];
+        return [...storeReviewVote(write, row, reviewVote), ending, ...giving];
       },
       entries: [entry],
       answer: { value: permission, subject: row.agentId },
     })
     .catch((error: unknown) => {
+      // Another vote was stored in between.
       if (guard && error === guard.otherwise) return null;
       throw error;
     });
   if (committed) return permission;
+  // The conditions also speak of the votes and of the passkey that signed: both are read again.
   if (row.review || vote?.signature) return 'review_changed';
   throw notPending('was decided at the same time; read it to see how');
+}
+
+/** Stores the vote of a reviewer and, of an approval, the limits that it proposes. */
+function storeReviewVote(write: StateWriter, row: ReviewedPermission, vote: Vote): Batch {
+  const stored = write.insert(votes).values(voteRow(row, vote));
+  if (vote.decision === 'deny') return [stored];
+  return [stored, write.update(reviews).set(proposalColumns(vote)).where(isReviewOf(row))];
 }
 
 /** Those whose approvals give a series: the last vote, and the earlier ones that count. */

@@ -3,7 +3,7 @@ import { agentAccess } from '../http/access';
 import type { AgentContext } from '../http/context';
 import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { settlePermission, untilUnchanged } from './decide';
+import { endWait, untilUnchanged } from './decide';
 import { draftPermissionEntry } from './draft-entry';
 import { preloadPermission, requirePending } from './find-permission';
 import { Permission, type ReviewedPermission } from './permission';
@@ -27,7 +27,7 @@ export function withdrawPermission(
     const row = requirePending(context, permission);
     const details = { scope: row.scope, expired: 'withdrawn' as const, ...reviewDetails(row) };
     const entry = draftPermissionEntry(context, row, 'expire', details);
-    return settlePermission(context, row, { entry, columns: { status: 'expired' } });
+    return endWait(context, row, { entry, columns: { status: 'expired' } });
   });
 }
 

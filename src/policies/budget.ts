@@ -209,7 +209,7 @@ export interface BudgetUse {
    */
   guard: Guard;
   /** The statement that counts the approval. */
-  count: (write: StateWriter) => Statement;
+  countApproval: (write: StateWriter) => Statement;
 }
 
 /**
@@ -238,7 +238,7 @@ export function takeFromBudget(
     holds: hasRow(policies, and(isThisPolicy, isAsRead(policy), hasRoom)),
     otherwise,
   };
-  const count = (write: StateWriter) =>
+  const countApproval = (write: StateWriter) =>
     write
       .update(policies)
       .set({
@@ -247,7 +247,7 @@ export function takeFromBudget(
         usageSumMillionths: sql`${spent} + ${taken}`,
       })
       .where(isThisPolicy);
-  return { guard, count };
+  return { guard, countApproval };
 }
 
 /** Whether a policy still is as it was read, but for its usage. */

@@ -7,11 +7,12 @@ import { findInstance } from './instance.ts';
 import { ensureLocalSettings } from './local-settings.ts';
 import { runProgram, UserError } from './user-error.ts';
 
-const USAGE = `Usage: npm run continue-logs -- [address of the service] <shard> <moment> [user id …]
+const USAGE = `Usage: npm run continue-logs -- [address of the service] <shard> <time> [user id …]
 
-After the database of a shard (00 for the first) was restored to a moment (2026-01-31T12:00:00Z): makes the service sign
-the logs of its accounts again. Sets aside what R2 has of these logs from after the moment. Does so for the given accounts,
-or for all. Logs that R2 does not contradict, and logs on other shards, stay as they are. May be stopped and run again.
+Run it after the database of a shard (00 for the first) was restored to a time (2026-01-31T12:00:00Z). R2 then has parts of
+the logs that are newer than the database, so the service does not sign these logs. The program moves the newer parts out of
+the way, for the given accounts or for all, so that the service signs again. It leaves logs that R2 does not contradict, and
+logs on other shards, as they are. It can be stopped and run again.
 
 Uses the service that runs from this folder, or the one at the address, with the operator's token in the variable
 ADMIN_TOKEN.`;
@@ -23,10 +24,10 @@ type Outcome = 'nothing to set aside' | 'continues' | 'stays refused';
 /** @returns whether no log stays refused */
 async function continueLogs(words: string[]): Promise<boolean> {
   const address = words[0]?.match(/^https?:\/\//) ? words[0] : null;
-  const [shard, moment, ...ids] = address === null ? words : words.slice(1);
-  if (shard === undefined || moment === undefined || Number.isNaN(Date.parse(moment)))
+  const [shard, restoredTo, ...ids] = address === null ? words : words.slice(1);
+  if (shard === undefined || restoredTo === undefined || Number.isNaN(Date.parse(restoredTo)))
     throw new UserError(USAGE);
-  const operator = signIn(address);
+  const operator = connectAsOperator(address);
   const counts: Record<Outcome, number> = {
     'nothing to set aside': 0,
     continues: 0,
@@ -38,7 +39,12 @@ async function continueLogs(words: string[]): Promise<boolean> {
       : operator.listAccounts()[Symbol.asyncIterator]();
   const work = async () => {
     for (let next = await accounts.next(); !next.done; next = await accounts.next()) {
-      counts[await continueLog(operator, next.value.id, { shard, restored_to: moment })] += 1;
+      counts[
+        await continueLog(operator, next.value.id, {
+          shard,
+          restored_to: restoredTo,
+        })
+      ] += 1;
     }
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT_ACCOUNTS }, work));
@@ -50,7 +56,7 @@ async function continueLogs(words: string[]): Promise<boolean> {
 }
 
 /** An operator's client of the service at an address, or of the one that runs from this folder. */
-function signIn(address: string | null): Countersign {
+function connectAsOperator(address: string | null): Countersign {
   const token = process.env.ADMIN_TOKEN;
   if (address !== null) {
     if (!token) throw new UserError('Set ADMIN_TOKEN to the token of the operator.');

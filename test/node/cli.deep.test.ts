@@ -300,7 +300,7 @@ describe('run', () => {
         'used',
         {
           files: [{ path: './deploy.sh' }, { path: 'deploy.conf' }],
-          not_bound: ['.: it is no file'],
+          not_bound: ['.: it is not a regular file'],
         },
       ]);
       const isChanged = code !== 0;

@@ -108,8 +108,8 @@ export async function askForCall(context: AgentContext, call: NewCall): Promise<
       ],
     });
   try {
-    if (ruling.use) {
-      const used = { id, account, use: ruling.use };
+    if (ruling.useEntry) {
+      const used = { id, account, use: ruling.useEntry };
       await untilCertain(context, used, store);
       return { kind: 'used', permission: used };
     }
@@ -130,7 +130,7 @@ function takeUseAtOnce(context: AgentContext, draft: DraftRequest, ruling: Rulin
   const scope = grantedScope ?? draft.input.scope;
   return {
     ...ruling,
-    use: draftUse(context, { ...draft.subject, policyId }, { scope }),
+    useEntry: draftUse(context, { ...draft.subject, policyId }, { scope }),
     columns: {
       ...ruling.columns,
       tokenStatus: 'used',

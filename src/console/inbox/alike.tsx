@@ -119,7 +119,7 @@ export function Alike({ requests, reader }: AlikeProps) {
  */
 function SeriesOffer({ requests }: { requests: WaitingRequest[] }) {
   const asking = requests.findIndex(
-    ({ permission, standing }) => permission.series !== null && standing === 'decide',
+    ({ permission, standing }) => permission.series !== null && standing === 'may_decide',
   );
   const series = requests[asking]?.permission.series;
   if (!series) return null;

@@ -29,7 +29,7 @@ export interface Reader {
 
 /** Whether the reader, whose role may decide, can deny the request. */
 export function mayDeny({ standing }: WaitingRequest): boolean {
-  return standing !== 'others';
+  return standing !== 'not_a_reviewer';
 }
 
 interface WaitingRowProps {
@@ -51,7 +51,7 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
     .filter(({ kind }) => kind !== undefined && kind !== 'text')
     .slice(0, MAX_AMOUNTS);
   return (
-    <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
+    <li id={id} class={`request ${standing === 'may_decide' ? '' : 'aside'}`} data-row>
       <DenyBox request={request} reader={reader} />
       <div class="what">
         <a href={cardAddress(id, reader.agentId)}>
@@ -145,10 +145,10 @@ function Why({
   const policy = review.policy_id && ['“', <Named id={review.policy_id} />, '”'];
   const isNamed = member !== null && review.members?.includes(member);
   const reason = {
-    decide: isNamed ? 'You are named by' : 'Your role reviews for',
-    approved: 'You approved. Policy',
-    owner: 'You own the agent: others decide. Policy',
-    others: member ? 'Others review. Policy' : 'Members review. Policy',
+    may_decide: isNamed ? 'You are named by' : 'Your role reviews for',
+    has_approved: 'You approved. Policy',
+    owns_agent: 'You own the agent: others decide. Policy',
+    not_a_reviewer: member ? 'Others review. Policy' : 'Members review. Policy',
   }[standing];
   return (
     <>

@@ -59,7 +59,7 @@ export function DecisionForm({
       </Panel>
     );
   }
-  const mayApprove = standing === 'decide' && !isStopped;
+  const mayApprove = standing === 'may_decide' && !isStopped;
   const votes = String(row.review?.votes.length ?? 0);
   // Limits are shown again as typed, unless a vote in between has changed the limits that they
   // narrow.
@@ -74,10 +74,12 @@ export function DecisionForm({
             All agents are stopped, so nothing can be approved. You can deny it.
           </p>
         )}
-        {standing === 'approved' && (
+        {standing === 'has_approved' && (
           <p>You have approved it. It waits for others; you can still deny it.</p>
         )}
-        {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
+        {standing === 'owns_agent' && (
+          <p>You own this agent, so others approve. You can deny it.</p>
+        )}
         {mayApprove && <ApprovalEffect row={row} />}
         <form
           method="post"
@@ -190,7 +192,7 @@ function obstacleOf(
     if (token === null) return `${waits} Your role cannot decide: an approver, admin or owner can.`;
     return `${waits} The user token with which you signed in cannot decide. Sign in with a passkey.`;
   }
-  if (standing !== 'others') return null;
+  if (standing !== 'not_a_reviewer') return null;
   const waits = 'It waits for its reviewers.';
   if (member) return `${waits} You are not one of them, so you can neither approve nor deny it.`;
   return `${waits} They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.`;

@@ -33,7 +33,7 @@ export function Votes({
         {review.policy_id && ['The policy “', <Named id={review.policy_id} />, '” asks for it. ']}
         Reviewers: <Reviewers review={review} />.
         {row.status === 'pending' &&
-          standing === 'decide' &&
+          standing === 'may_decide' &&
           ' You are one of them, and may approve.'}
         {review.passkey && ' Every approval is signed with a passkey.'}
         {!review.allow_self && ' The member who owns the agent cannot approve.'}

@@ -116,7 +116,7 @@ function requestOf(c: NewPolicyContext, text: string): SourceRequest | null {
   const isPending = statusAt(row, runtime.now()) === 'pending';
   const standing = standingOf(row.review, voter, principal.member?.id);
   const mayDecide =
-    principal.scopes.includes('permissions:decide') && isPending && standing === 'decide';
+    principal.scopes.includes('permissions:decide') && isPending && standing === 'may_decide';
   return { row, isPending, mayApprove: mayDecide && row.review?.rule.passkey !== true };
 }
 

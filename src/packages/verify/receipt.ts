@@ -147,10 +147,7 @@ function readFacts(sequence: number, entry: JsonObject): ReceiptEntry {
   };
 }
 
-/**
- * Divides the entries into those of the permission and those of the first one of its series. All
- * are of one agent, and name one action and one resource.
- */
+/** Divides the entries into those of the permission and those of the first one of its series. */
 function divideEntries(value: JsonObject, entries: ReceiptEntry[]): Receipt {
   const { permission_id: permission, complete, input = null, preview = null } = value;
   const own = entries.filter((entry) => entry.permission === permission);
@@ -160,20 +157,25 @@ function divideEntries(value: JsonObject, entries: ReceiptEntry[]): Receipt {
       evidence: { permission: JSON.stringify(permission) },
     });
   const leader = seriesOf(own);
-  const series = entries.filter((entry) => entry.permission === leader);
+  const series: ReceiptEntry[] = [];
   for (const entry of entries) {
-    const isOwn = entry.permission === permission;
-    if (!isOwn && entry.permission !== leader)
-      throw entryFault('added', 'is of another permission', entry);
-    const isSame =
-      entry.agent === first.agent &&
-      entry.details.action === first.details.action &&
-      entry.details.resource === first.details.resource;
-    if (!isSame) throw entryFault('swapped', 'is of another agent, action or resource', entry);
-    if (!isOwn && entry.event !== 'request' && entry.event !== 'approve')
+    requireSameAct(entry, first);
+    if (entry.permission === permission) continue;
+    if (entry.permission !== leader) throw entryFault('added', 'is of another permission', entry);
+    if (entry.event !== 'request' && entry.event !== 'approve')
       throw entryFault('added', 'of the series is neither its request nor its approval', entry);
+    series.push(entry);
   }
   return { permission, own, series, isComplete: complete === true, input, preview };
+}
+
+/** @throws Fault if two entries are of different agents, actions or resources */
+function requireSameAct(entry: ReceiptEntry, first: ReceiptEntry): void {
+  const isSame =
+    entry.agent === first.agent &&
+    entry.details.action === first.details.action &&
+    entry.details.resource === first.details.resource;
+  if (!isSame) throw entryFault('swapped', 'is of another agent, action or resource', entry);
 }
 
 /** The first permission of the series that approved; null if it was no series. */
@@ -184,7 +186,7 @@ function seriesOf(own: ReceiptEntry[]): string | null {
   return series.permission_id === approval?.permission ? null : series.permission_id;
 }
 
-/** The arguments and the preview must have the digests in the entry that ends or makes the request. */
+/** The arguments and the preview must have the digests in the first entry that has digests. */
 async function requireContents({ own, input, preview }: Receipt): Promise<void> {
   const request = own.find(({ details }) => details.input_digest !== undefined);
   for (const [name, content] of Object.entries({ input, preview })) {
@@ -198,7 +200,7 @@ async function requireContents({ own, input, preview }: Receipt): Promise<void> 
   }
 }
 
-/** A receipt that says it is complete must have the beginning of what it has the end of. */
+/** A complete receipt has the request and, if the token was used or revoked, the approval. */
 function requireComplete({ own, series }: Receipt): void {
   const has = (event: string, entries = own) => entries.some((entry) => entry.event === event);
   const needsApproval = has('use') || has('revoke');

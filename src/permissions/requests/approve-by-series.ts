@@ -57,7 +57,7 @@ export async function approveBySeries(
     columns: { status: 'approved', decidedBy: row.permission, decidedAt: now, ...token },
     entry,
     guard: liveSeriesGuard(row, arePoliciesUnchanged(subject.account, policies), now),
-    count: (write) => countRequest(write, row, now),
+    countApproval: (write) => countRequest(write, row, now),
   };
 }
 

@@ -63,31 +63,34 @@ export async function requestPermission(
   const { action, resource } = input;
   requireSeriesFits(input);
   const act = await describeAct(input);
-  checkPromise(input);
+  requireSingleUseForOutcome(input);
   const id = newId(runtime, 'perm');
   const subject = { account: account.number, agent: agent.number, id, action, resource };
   const draft = { subject, input, act, connectionId: null };
   requireNotStopped(account);
   if (existing) return await showExisting(context, draft, existing);
   let rules: Rules = { policies, liveSeries };
-  for (let races = 0; ; races++) {
-    const ruling = await weighRequest(context, draft, rules, races);
+  for (let outdated = 0; ; ) {
+    const ruling = await weighRequest(context, draft, rules, outdated);
     try {
       return { permission: await storeRequest(context, draft, ruling), isNew: true };
     } catch (error) {
       const isOutdated = error instanceof RulingOutdated;
-      if (!isOutdated && !mayHaveExternalId(draft, error)) throw error;
+      if (!isOutdated && !mayHaveLostRace(draft, error)) throw error;
       const loaded = await reload();
       requireNotStopped(account);
       if (loaded.existing) return await showExisting(context, draft, loaded.existing);
-      if (!isOutdated) throw isExternalIdTaken(error) ? unavailable() : error;
+      // The request that took the external id was erased meanwhile.
+      if (isExternalIdTaken(error)) throw unavailable();
+      if (!isOutdated) throw error;
+      outdated += 1;
       rules = loaded;
     }
   }
 }
 
-/** @throws Problem `invalid_request` if the outcome of several uses is promised */
-function checkPromise({ reports_outcome, max_uses }: RequestInput): void {
+/** @throws Problem `invalid_request` if a request of several uses promises an outcome */
+function requireSingleUseForOutcome({ reports_outcome, max_uses }: RequestInput): void {
   if (!reports_outcome || max_uses === 1) return;
   const message = 'takes a request with a `max_uses` of 1';
   throw invalidRequest([{ path: 'body.reports_outcome', message }]);
@@ -97,7 +100,7 @@ function checkPromise({ reports_outcome, max_uses }: RequestInput): void {
  * Whether a request that was not stored may have lost a race against one with the same external id:
  * that one may have taken the last place, or its account may have moved to another shard.
  */
-function mayHaveExternalId({ act }: DraftRequest, error: unknown): boolean {
+function mayHaveLostRace({ act }: DraftRequest, error: unknown): boolean {
   if (act.externalId === null) return false;
   return (
     isExternalIdTaken(error) ||

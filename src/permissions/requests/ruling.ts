@@ -12,7 +12,7 @@ export interface Ruling {
   /** The entry of the decision; none if the request waits. */
   entry?: Entry;
   /** The entry of the use, if an approved request takes it at once. */
-  use?: Entry;
+  useEntry?: Entry;
   /** The review that the request waits for; none if anybody who may decide can. */
   review?: ReviewState;
   /**
@@ -21,7 +21,7 @@ export interface Ruling {
    */
   guard?: Guard;
   /** Makes the statement that counts the approval, in the transaction that stores it. */
-  count?: (write: StateWriter) => Statement;
+  countApproval?: (write: StateWriter) => Statement;
 }
 
 /** A policy or series of the ruling has changed before it was stored. Nothing was written. */

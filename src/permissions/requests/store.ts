@@ -46,7 +46,7 @@ export async function storeRequest(
 ): Promise<Permission> {
   const { principal, reader, runtime, ledger } = context;
   const { subject, input } = draft;
-  const { review, guard, count } = ruling;
+  const { review, guard, countApproval } = ruling;
   const row = await draftRow(context, draft, ruling);
   const now = runtime.now();
   const tokens = await signActiveTokens(context, [row], now);
@@ -68,7 +68,7 @@ export async function storeRequest(
       write.insert(permissions).values({ ...columnsOfRow, ...entriesOf(draft, ruling) }),
       ...(contents ? [write.insert(permissionContents).values(contents)] : []),
       ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
-      ...(count ? [count(write)] : []),
+      ...(countApproval ? [countApproval(write)] : []),
       ...also.changes(write),
     ],
     reads: shownReview
@@ -134,8 +134,8 @@ const UNDECIDED = {
 } as const;
 
 /** The entries that follow the one of the request: of its decision, and of its use. */
-function furtherEntries({ entry, use }: Ruling): Entry[] {
-  return [entry, use].filter((each) => each !== undefined);
+function furtherEntries({ entry, useEntry }: Ruling): Entry[] {
+  return [entry, useEntry].filter((each) => each !== undefined);
 }
 
 /** The sequences of the entries that are appended for a new permission. */

@@ -17,21 +17,21 @@ export interface Rules {
 }
 
 /** How many approvals of a request may become outdated before people decide it. */
-const MAX_RACES = 3;
+const MAX_OUTDATED = 3;
 
 /**
  * Weighs a request: a policy decides it, or a series that people gave approves it, or it waits for
  * people.
- * @param races how many of its approvals became outdated before they were stored. After 3, neither a
- *   policy nor a series approves it, so that people decide; denials and reviews apply.
+ * @param outdated how many of its approvals became outdated before they were stored. After 3,
+ *   neither a policy nor a series approves it, so that people decide; denials and reviews apply.
  */
 export async function weighRequest(
   context: AgentContext,
   draft: DraftRequest,
   { policies, liveSeries }: Rules,
-  races: number,
+  outdated: number,
 ): Promise<Ruling> {
-  if (races < MAX_RACES) return await weigh(context, draft, { policies, liveSeries });
+  if (outdated < MAX_OUTDATED) return await weigh(context, draft, { policies, liveSeries });
   const others = policies.filter(({ effect }) => effect !== 'approve');
   return await weigh(context, draft, { policies: others, liveSeries: [] });
 }

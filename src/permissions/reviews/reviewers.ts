@@ -87,7 +87,7 @@ export function mayApprove(now: number | SQL): SQL {
 
 /**
  * Whether a pending permission with a review waits for the member, who may approve it and has not:
- * what `standingOf` calls `decide`.
+ * what `standingOf` calls `may_decide`.
  */
 export function awaitsDecisionOf(now: number): SQL {
   return sql`(${mayApprove(now)} and not exists (

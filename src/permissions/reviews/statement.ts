@@ -26,7 +26,7 @@ import { decisionStatement, statementHash } from './decision-statement';
 import { readGenuine } from './genuine';
 import { decisionState, preloadDecision } from './preload-decision';
 import { requireSigner, SIGNING_TOLERANCE } from './signature';
-import { refuseVoter } from './voter';
+import { requireMayDecide } from './voter';
 
 const StatementRequest = lazy(() => {
   const { reason, scope, token_ttl, max_uses } = permissionFields();
@@ -138,7 +138,7 @@ export async function getStatement(
   decision: Decision,
 ): Promise<Statement> {
   const row = await readGenuine(context, state, decision);
-  refuseVoter(context, {
+  requireMayDecide(context, {
     review: row.review,
     voter: state.voter,
     decision: decision.decision,

@@ -18,13 +18,13 @@ export type Standing =
    * Approve or deny it: no review policy applies, or the member is a reviewer who has not approved
    * yet.
    */
-  | 'decide'
+  | 'may_decide'
   /** Deny it: the member has approved, and it waits for more approvals. */
-  | 'approved'
+  | 'has_approved'
   /** Deny it: the member owns the agent, and the review does not let the owner approve. */
-  | 'owner'
+  | 'owns_agent'
   /** Nothing: others review it. */
-  | 'others';
+  | 'not_a_reviewer';
 
 /**
  * Returns how a member can act on a pending permission with this review; the decision itself checks
@@ -35,11 +35,11 @@ export function standingOf(
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null | undefined,
   member: Id<'member'> | undefined,
 ): Standing {
-  if (!review) return 'decide';
-  if (voter?.isOwner && !review.rule.allow_self) return 'owner';
-  if (!voter?.isEligible) return 'others';
-  if (hasApproved(review, member)) return 'approved';
-  return 'decide';
+  if (!review) return 'may_decide';
+  if (voter?.isOwner && !review.rule.allow_self) return 'owns_agent';
+  if (!voter?.isEligible) return 'not_a_reviewer';
+  if (hasApproved(review, member)) return 'has_approved';
+  return 'may_decide';
 }
 
 function hasApproved({ votes }: ReviewState, member: Id<'member'> | undefined): boolean {
@@ -57,13 +57,12 @@ interface Attempt {
 }
 
 /**
- * Refuses a caller who may not decide as the review says, or who signs or gives a series without
- * being a member. The
- * agent's owner may always deny.
+ * Requires that the caller may decide as the review says, and is a member to sign or to give a
+ * series. The agent's owner may always deny.
  * @throws Problem `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`,
  *   `passkey_required`
  */
-export function refuseVoter(
+export function requireMayDecide(
   { principal: { member } }: UserContext,
   { review, voter, decision, isSigned, givesSeries }: Attempt,
 ): void {

@@ -45,7 +45,7 @@ export function findBreaks(before: Schema, after: Schema): string[] {
  * constraint in ON CONFLICT, and a foreign key can delete or change the rows that refer to another
  * one. Without any other constraint, only more is allowed.
  */
-const IS_NEEDED = /^UNIQUE|^FOREIGN KEY .* ON (UPDATE|DELETE) (CASCADE|SET)/;
+const RELIED_ON_CONSTRAINT = /^UNIQUE|^FOREIGN KEY .* ON (UPDATE|DELETE) (CASCADE|SET)/;
 
 function compareTables(before: Table, after: Table): string[] {
   const breaks: string[] = [];
@@ -69,7 +69,7 @@ function compareTables(before: Table, after: Table): string[] {
     if (!before.constraints.has(constraint)) breaks.push(`adds ${constraint} to ${before.name}`);
   }
   for (const constraint of before.constraints) {
-    if (IS_NEEDED.test(constraint) && !after.constraints.has(constraint))
+    if (RELIED_ON_CONSTRAINT.test(constraint) && !after.constraints.has(constraint))
       breaks.push(`drops ${constraint} from ${before.name}`);
   }
   return breaks;

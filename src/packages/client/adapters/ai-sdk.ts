@@ -1,7 +1,7 @@
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
 import { type AiCallOptions, approvalRequestsOf } from './ai-sdk-messages.ts';
-import { guardOf, guardsOf, notGuardable } from './guards.ts';
+import { makeGuardLookup, makeToolGuard, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
 import type { Refusal, ToolCall, ToolGuard } from './tool-guard.ts';
@@ -49,7 +49,7 @@ export function guardTool<T extends AiTool>(
   tool: T,
   options: ToolOptions<AiCallOptions>,
 ): T {
-  return wrapTool('The tool', tool, guardOf(countersign, options));
+  return wrapTool('The tool', tool, makeToolGuard(countersign, options));
 }
 
 /**
@@ -60,9 +60,9 @@ export function wrapTools<Tools extends Record<string, AiTool>>(
   tools: Tools,
   rules: ToolRules<AiCallOptions> = {},
 ): Tools {
-  const guardOf = guardsOf(rules);
+  const makeToolGuard = makeGuardLookup(rules);
   const wrapped = Object.entries(tools).map(([name, tool]) => {
-    const guard = guardOf(name);
+    const guard = makeToolGuard(name);
     if (!guard) return [name, tool];
     return [name, wrapTool(name, tool, guard)];
   });

@@ -16,7 +16,7 @@ import { ToolGuard } from './tool-guard.ts';
  * Makes the guard of one tool from the options of `guardTool`.
  * @throws TypeError for an option that does not exist, or a value that it cannot have
  */
-export function guardOf<Context>(
+export function makeToolGuard<Context>(
   countersign: Countersign,
   options: ToolOptions<Context>,
   defaults: ToolCallOptions<Context> = {},
@@ -32,7 +32,7 @@ export function guardOf<Context>(
  * is allowed.
  * @throws TypeError for an option or a rule that does not exist, or a value that it cannot have
  */
-export function guardsOf<Context>(
+export function makeGuardLookup<Context>(
   rules: ToolRules<Context>,
 ): (name: string) => ToolGuard<Context> | undefined {
   checkOptions(rules, TOOL_RULES, 'wrapTools()');

@@ -5,7 +5,7 @@ import { interrupt, isGraphInterrupt } from '@langchain/langgraph';
 import type { Countersign } from '../countersign.ts';
 import type { Limits } from '../guard/act.ts';
 import { PermissionPending } from '../guard/errors.ts';
-import { guardOf, guardsOf, notGuardable } from './guards.ts';
+import { makeGuardLookup, makeToolGuard, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import type { ToolGuard } from './tool-guard.ts';
 
@@ -51,7 +51,7 @@ export function guardTool<T extends LangChainTool>(
   tool: T,
   options: ToolOptions<LangChainConfig>,
 ): T {
-  return wrapTool(tool, guardOf(countersign, options, { run: threadOf }));
+  return wrapTool(tool, makeToolGuard(countersign, options, { run: threadOf }));
 }
 
 /**
@@ -62,9 +62,9 @@ export function wrapTools<T extends LangChainTool>(
   tools: readonly T[],
   rules: ToolRules<LangChainConfig> = {},
 ): T[] {
-  const guardOf = guardsOf({ run: threadOf, ...rules });
+  const makeToolGuard = makeGuardLookup({ run: threadOf, ...rules });
   return tools.map((tool) => {
-    const guard = guardOf(String(tool.name));
+    const guard = makeToolGuard(String(tool.name));
     if (!guard) return tool;
     return wrapTool(tool, guard);
   });

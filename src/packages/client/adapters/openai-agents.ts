@@ -11,7 +11,7 @@ import type { Countersign } from '../countersign.ts';
 import type { FieldError } from '../errors.ts';
 import { parseExactJson } from '../exact-json.ts';
 import type { Limits } from '../guard/act.ts';
-import { guardOf, guardsOf, notGuardable } from './guards.ts';
+import { makeGuardLookup, makeToolGuard, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
 import { refuseFinally, type ToolGuard } from './tool-guard.ts';
@@ -50,7 +50,7 @@ export function guardTool<T extends AnyFunctionTool>(
   tool: T,
   options: ToolOptions<AnyRunContext>,
 ): T {
-  return wrapTool(tool, guardOf(countersign, options));
+  return wrapTool(tool, makeToolGuard(countersign, options));
 }
 
 /**
@@ -61,9 +61,9 @@ export function wrapTools<T extends Tool>(
   tools: readonly T[],
   rules: ToolRules<AnyRunContext> = {},
 ): T[] {
-  const guardOf = guardsOf(rules);
+  const makeToolGuard = makeGuardLookup(rules);
   return tools.map((tool) => {
-    const guard = guardOf(tool.name);
+    const guard = makeToolGuard(tool.name);
     if (!guard) return tool;
     if (tool.type !== 'function') throw notGuardable(tool.name);
     return wrapTool(tool as T & AnyFunctionTool, guard);

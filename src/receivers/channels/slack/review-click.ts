@@ -70,7 +70,7 @@ function openingOf(
   const refusal = refusePermission(row, now);
   if (refusal !== null) return refusal;
   if (!member || !ROLE_SCOPES[member.role].includes('permissions:decide')) return MAY_NOT_DECIDE;
-  if (standingOf(row.review, state.voter, member.id) === 'others')
+  if (standingOf(row.review, state.voter, member.id) === 'not_a_reviewer')
     return 'You are not one of its reviewers.';
   if (row.inputDigest !== null && input === null) return WITHOUT_ARGUMENTS;
   return {

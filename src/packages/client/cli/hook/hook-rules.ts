@@ -1,5 +1,5 @@
 import type { Rule, Rules, Treatment } from '../../rules/rules.ts';
-import { strictness, treatmentOf } from '../../rules/rules.ts';
+import { pickRule, strictness, treatmentOf } from '../../rules/rules.ts';
 import { foldName } from '../mcp/message.ts';
 import { RulesError, readRulesFile } from '../mcp/rules-file.ts';
 import { McpToolRules } from '../mcp/tool-rules.ts';
@@ -43,7 +43,7 @@ export class HookRules {
     return this.#tools.treatmentOf(tool);
   }
 
-  /** How the calls of a tool are guarded that have to ask at least. */
+  /** Like `treatmentOf`, but asks where the rule would allow. */
   askTreatmentOf(tool: string): Exclude<Treatment, 'allow'> {
     const treatment = this.treatmentOf(tool);
     if (treatment !== 'allow') return treatment;
@@ -58,15 +58,20 @@ export class HookRules {
   treatmentOfCommand({ isPlain, commands }: ParsedCommand): Treatment {
     const rules = commands.map((words) => this.#ruleOf(words));
     if (rules.some((rule) => this.#strictnessOf(rule) === strictness('deny'))) return 'deny';
-    const asking = new Set(rules.filter((rule) => this.#strictnessOf(rule) > 0));
+    const asking = new Set(rules.filter((rule) => !this.#allows(rule)));
     if (isPlain && asking.size === 0) return 'allow';
     const [only] = asking;
     if (isPlain && asking.size === 1 && only) return this.#askBy(only, SHELL);
     return this.askTreatmentOf(SHELL);
   }
 
+  /** How strict a rule of {@link #ruleOf} is. */
   #strictnessOf(rule: Rule | null): number {
     return strictness(rule ?? this.treatmentOf(SHELL));
+  }
+
+  #allows(rule: Rule | null): boolean {
+    return this.#strictnessOf(rule) === strictness('allow');
   }
 
   /** The rule of a simple command; null if only the rule of the shell as a whole fits. */
@@ -81,9 +86,7 @@ export class HookRules {
       if (other && strictness(other.rule) > this.#strictnessOf(found)) found = other.rule;
     }
     const isNamed = exact?.words[0] === program;
-    if (LAUNCHERS.has(foldName(basename)) && !isNamed && this.#strictnessOf(found) === 0) {
-      return 'ask';
-    }
+    if (LAUNCHERS.has(foldName(basename)) && !isNamed && this.#allows(found)) return 'ask';
     return found;
   }
 
@@ -119,21 +122,13 @@ function wordsOfRule(name: string): string[] | null {
   return words;
 }
 
-/** Finds the rule of a command: the exact one, else the longest, of equally long the strictest. */
+/** Finds the rule of a command, as {@link pickRule} says. */
 function findRule(
   rules: CommandRule[],
   words: string[],
   spell: (word: string) => string = (word) => word,
 ): CommandRule | undefined {
-  const fitting = rules.filter((rule) => fitsWords(rule.words.map(spell), words.map(spell)));
-  const isExact = ({ name }: CommandRule) => !name.includes('*');
-  const [best] = fitting.sort(
-    (one, other) =>
-      Number(isExact(other)) - Number(isExact(one)) ||
-      other.name.length - one.name.length ||
-      strictness(other.rule) - strictness(one.rule),
-  );
-  return best;
+  return pickRule(rules.filter((rule) => fitsWords(rule.words.map(spell), words.map(spell))));
 }
 
 /** `*` as a word stands for any words, also none; inside a word for any characters of it. */

@@ -43,7 +43,7 @@ export async function bindFiles(
 }
 
 /** Returns the first file that is no longer what was bound; null if all are. */
-export async function findChanged({ files }: BoundFiles, cwd: string): Promise<string | null> {
+export async function findChangedFile({ files }: BoundFiles, cwd: string): Promise<string | null> {
   for (const { path, digest } of files) {
     const current = await digestOfFile(resolve(cwd, path)).catch(() => null);
     if (current !== digest) return path;
@@ -52,11 +52,11 @@ export async function findChanged({ files }: BoundFiles, cwd: string): Promise<s
 }
 
 async function bind(path: string, cwd: string, bound: BoundFiles): Promise<void> {
-  const place = resolve(cwd, path);
+  const absolutePath = resolve(cwd, path);
   try {
-    // Of a device or a pipe, reading takes what the command should get.
-    if (!statSync(place).isFile()) bound.not_bound.push(`${path}: it is no file`);
-    else bound.files.push({ path, digest: await digestOfFile(place) });
+    // Reading a device or a pipe would consume the command's input.
+    if (!statSync(absolutePath).isFile()) bound.not_bound.push(`${path}: it is not a regular file`);
+    else bound.files.push({ path, digest: await digestOfFile(absolutePath) });
   } catch (error) {
     bound.not_bound.push(`${path}: it cannot be read (${systemCode(error)})`);
   }

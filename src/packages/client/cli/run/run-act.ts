@@ -6,7 +6,7 @@ import { EXIT, exitCodeOf, startFailureCode } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 import type { Io } from '../io.ts';
 import { withoutCredentials } from '../without-credentials.ts';
-import { type BoundFiles, findChanged } from './bound-files.ts';
+import { type BoundFiles, findChangedFile } from './bound-files.ts';
 import type { Interruption } from './interruption.ts';
 
 /** The input of a guarded command: what people see and approve. */
@@ -21,7 +21,7 @@ export interface CommandInput extends BoundFiles {
  * @throws Failure if one has changed
  */
 export async function requireUnchanged(input: CommandInput): Promise<void> {
-  const changed = await findChanged(input, input.cwd);
+  const changed = await findChangedFile(input, input.cwd);
   if (changed === null) return;
   throw new Failure(
     `${changed} has changed since the request was made. The approval is used up: run it again to ask again.`,
