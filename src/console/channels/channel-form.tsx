@@ -28,6 +28,7 @@ import { HiddenFields, TextArea, TextField } from '../parts/fields';
 import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { readPatterns, writePatterns } from '../policies/patterns';
+import { OF_CHANNELS } from '../receivers/events';
 import {
   AgentFields,
   agentsInWords,
@@ -37,7 +38,6 @@ import {
 } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { redirectAndTell } from '../session/told';
-import { EVENTS } from './events';
 import { type ChannelKind, KIND_NAMES, KindNotice, KindSummary, NAME_EXAMPLES } from './kinds';
 import {
   inFormWords,
@@ -54,7 +54,7 @@ import {
 /** Shows the form that creates a channel, of the kind in the address; by default for e-mail. */
 export function showNewChannel(c: ConsoleContext): Promise<Response> {
   const kind = readKind(c.req.query('kind'));
-  const events = EVENTS.map(([event]) => event);
+  const events = OF_CHANNELS.map(([event]) => event);
   const slack = kind === 'slack' ? slackFieldsOf([]) : null;
   return sendChannelForm(c, null, { kind, name: '', events, actions: '', agent_ids: [], slack });
 }
@@ -262,7 +262,7 @@ async function sendChannelForm(
             hint="By this name people recognize it."
           />
           {slack && <SlackAppFields slackChannels={slack.slackChannels} isNew={!channel} />}
-          <EventFields known={EVENTS} events={events} />
+          <EventFields known={OF_CHANNELS} events={events} />
           <TextArea
             label="Actions (optional)"
             name="actions"

@@ -20,10 +20,10 @@ import { Alert } from '../parts/form';
 import { Code, Creator, Named, Time, Written } from '../parts/inline';
 import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
 import { Deliveries } from '../receivers/deliveries';
+import { OF_CHANNELS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
-import { EVENTS } from './events';
 import { canSendBy, KIND_NAMES, KindNotice, KindSummary, Recipient } from './kinds';
 import { SlackChannels, SlackSetup } from './slack';
 
@@ -124,7 +124,7 @@ function AboutChannel({ channel }: { channel: Channel }) {
           'Slack channels',
           <SlackChannels channels={slackChannelsOf(channel)} />,
         ],
-        ['Events', eventsText(EVENTS, events)],
+        ['Events', eventsText(OF_CHANNELS, events)],
         [
           'Actions',
           <ListOrAll values={actions} show={(text) => <Code text={text} />} all="All actions" />,

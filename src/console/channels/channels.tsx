@@ -8,10 +8,10 @@ import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { WrittenLink } from '../parts/inline';
 import { ReceiverState } from '../receivers/changes';
+import { OF_CHANNELS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
 import { RecentResults } from '../receivers/recent';
 import type { ConsoleContext } from '../session/access';
-import { EVENTS } from './events';
 import { filterText } from './filter';
 import { type ChannelKind, KIND_NAMES, KINDS, KindNotice, KindSummary } from './kinds';
 
@@ -92,7 +92,7 @@ function ChannelRow({
           <WrittenLink href={`/console/channels/${id}`} text={name} />
         </h2>
         <p class="soft">
-          {KIND_NAMES[kind]} · {eventsText(EVENTS, events)}
+          {KIND_NAMES[kind]} · {eventsText(OF_CHANNELS, events)}
         </p>
         {limits && <p class="soft first-lines">Only for {limits}</p>}
       </div>

@@ -1,8 +1,8 @@
 import type { Json } from '../../lib/json';
 import { DAY, formatTime } from '../../lib/time';
 import type { NotificationSettings } from '../../receivers/channels/settings/settings';
-import { CHOSEN_EVENTS } from '../channels/events';
 import type { Refusal, Form as SentForm } from '../frame/form';
+import { CHOSEN_BY_MEMBERS } from '../receivers/events';
 
 /** The fields of a form that was refused, and why. */
 export interface RefusedNotifications {
@@ -52,7 +52,7 @@ export function fieldsOf(
   return {
     channels: offered.filter(isChosen),
     offered,
-    events: events ?? CHOSEN_EVENTS.map(([event]) => event),
+    events: events ?? CHOSEN_BY_MEMBERS.map(([event]) => event),
     start,
     end,
     timeZone,
@@ -69,7 +69,7 @@ export function fieldsOf(
 export function settingsOf(fields: NotificationFields): Record<string, Json> {
   const { channels, offered, events, start, end, timeZone, delegate, firstDay, lastDay } = fields;
   const settings: Record<string, Json> = { events, quiet_hours: null, delegate: null };
-  if (CHOSEN_EVENTS.every(([event]) => events.includes(event))) settings.events = null;
+  if (CHOSEN_BY_MEMBERS.every(([event]) => events.includes(event))) settings.events = null;
   if (start !== '' || end !== '') settings.quiet_hours = { start, end, time_zone: timeZone };
   if (delegate !== '') {
     settings.delegate = {

@@ -17,7 +17,6 @@ import {
   NotificationSettingsUpdate,
   updateNotificationSettings,
 } from '../../receivers/channels/settings/update';
-import { CHOSEN_EVENTS } from '../channels/events';
 import {
   changedFields,
   readForm,
@@ -38,6 +37,7 @@ import {
 import { Form, Submit } from '../parts/form';
 import { Written } from '../parts/inline';
 import { useRefusal } from '../parts/refusal';
+import { CHOSEN_BY_MEMBERS } from '../receivers/events';
 import type { PreloadedContext } from '../session/access';
 import {
   fieldsOf,
@@ -176,7 +176,7 @@ export function Notifications({ settings, channels, others, refused }: Notificat
           </FieldGroup>
         )}
         <FieldGroup legend="What I am notified of" path="events">
-          {CHOSEN_EVENTS.map(([event, meaning]) => (
+          {CHOSEN_BY_MEMBERS.map(([event, meaning]) => (
             <CheckBox
               name="events"
               value={event}

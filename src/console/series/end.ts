@@ -8,7 +8,7 @@ import { redirectAndTell } from '../session/told';
 
 /**
  * Ends the series that the approval of the permission in the path gave, and shows the page again
- * from which that was asked. One that has ended already needs nothing more.
+ * from which that was asked. Does nothing to a series that has ended already.
  */
 export async function endLiveSeries(c: ConsoleContext): Promise<Response> {
   const form = await readForm(c);

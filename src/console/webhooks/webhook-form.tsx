@@ -20,6 +20,7 @@ import { sendPage } from '../frame/page';
 import { TextField } from '../parts/fields';
 import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
+import { OF_WEBHOOKS } from '../receivers/events';
 import {
   AgentFields,
   agentsInWords,
@@ -29,7 +30,6 @@ import {
 } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { redirectAndTell } from '../session/told';
-import { EVENTS } from './events';
 import { sendSecret } from './secret';
 
 /** Shows the form that creates a webhook. */
@@ -37,7 +37,7 @@ export function showNewWebhook(c: ConsoleContext): Promise<Response> {
   return sendWebhookFormPage(c, null, {
     url: '',
     description: '',
-    events: EVENTS.map(([event]) => event),
+    events: OF_WEBHOOKS.map(([event]) => event),
     agent_ids: [],
   });
 }
@@ -173,7 +173,7 @@ export async function sendWebhookFormPage(
             maxlength={2_000}
             hint="What it is for, so that others know."
           />
-          <EventFields known={EVENTS} events={events} />
+          <EventFields known={OF_WEBHOOKS} events={events} />
           <AgentFields
             path="agent_ids"
             agentIds={agent_ids}

@@ -19,10 +19,10 @@ import { Alert, Form, Submit } from '../parts/form';
 import { Creator, Named, Time, Written, WrittenText } from '../parts/inline';
 import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
 import { Deliveries } from '../receivers/deliveries';
+import { OF_WEBHOOKS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { redirectAndTell } from '../session/told';
-import { EVENTS } from './events';
 import { HowToVerify, sendSecret } from './secret';
 
 export type WebhookContext = PreloadedContext<typeof preloadWebhook>;
@@ -87,7 +87,7 @@ function AboutWebhook({ webhook }: { webhook: Webhook }) {
   return (
     <Facts
       facts={[
-        ['Events', eventsText(EVENTS, events)],
+        ['Events', eventsText(OF_WEBHOOKS, events)],
         [
           'Agents',
           <ListOrAll values={agent_ids} show={(id) => <Named id={id} />} all="All agents" />,

@@ -8,10 +8,10 @@ import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { Written, WrittenLink } from '../parts/inline';
 import { ReceiverState } from '../receivers/changes';
+import { OF_WEBHOOKS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
 import { RecentResults } from '../receivers/recent';
 import type { ConsoleContext } from '../session/access';
-import { EVENTS } from './events';
 import { HowToVerify } from './secret';
 
 /** Shows the account's webhooks: where each one sends what, and whether that works. */
@@ -70,7 +70,7 @@ function WebhookRow({
             <Written text={description} hasLines />
           </p>
         )}
-        <p class="soft">{eventsText(EVENTS, events)}</p>
+        <p class="soft">{eventsText(OF_WEBHOOKS, events)}</p>
       </div>
       <div class="side">
         <p>
