@@ -51,8 +51,15 @@ function readCommands(name: string): string[] {
   return findCommands(readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8'));
 }
 
+/** The commands in a text, and those that save the files which it says to save. */
 function findCommands(text: string): string[] {
-  return [...text.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , block = '']) => block);
+  const blocks = text.matchAll(/^ *```(sh|js)\n([\s\S]*?)^ *```/gm);
+  return [...blocks].flatMap(({ 1: language, 2: block = '', index }) => {
+    if (language === 'sh') return [block];
+    const before = text.slice(0, index).trimEnd().split('\n\n').at(-1) ?? '';
+    const [, file] = /\bSave this[\s\S]*? as `([\w.]+)`/.exec(before) ?? [];
+    return file === undefined ? [] : [`cat > ${file} <<'END OF FILE'\n${block}END OF FILE`];
+  });
 }
 
 /** Pastes every command of a guide into one shell, which stops at the first that fails. */
@@ -173,6 +180,21 @@ it('every command of the guide MCP works, and shows what the guide says', async 
 
 it('every command of the guide on coding agents works, and shows what the guide says', async () => {
   expectShownLines('hooks', await runGuide('hooks'));
+});
+
+it('every command of the guide on webhooks works, and its receiver gets what the guide says', async () => {
+  const output = await runGuide('webhooks');
+  expect(output).not.toContain(PROBLEM);
+  const lines = output.split('\n').map((line) => line.trim());
+  for (const line of ["[ [ 'webhook.test', 'succeeded', 1 ] ]", 'audit.created request'])
+    expect(lines.filter((each) => each === line)).toHaveLength(1);
+});
+
+it('every command of the guide on guards works, and the act runs when it is approved', async () => {
+  // npm writes notices to stderr.
+  const output = await runCommands(['exec 2>&1', ...readCommands('guard')]);
+  const lines = output.split('\n');
+  expect(lines.filter((line) => line === 'Sent to ada@example.com: Hello')).toHaveLength(1);
 });
 
 it('the demo plays its scenes, and says what came of them', async () => {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { ROOT } from '../../../src/tools/project.ts';
 
-const COPIED = ['src', 'migrations', 'package.json', 'tsconfig.json'];
+const COPIED = ['src', 'migrations', 'package.json', 'package-lock.json', 'tsconfig.json'];
 
 export const DATABASES = ['DB', 'DB_01'];
 
