@@ -24,8 +24,8 @@ import { limitAccount, limitCredential, limitMember } from './rate-limit';
 import { type Shortcut, takeShortcut } from './shortcut';
 
 // The order of a request that needs an account:
-// 0. A caller whom the isolate remembers may be served by a shortcut. If it writes nothing, the rest
-//    follows as if it had not been tried.
+// 0. A caller whom the isolate remembers may be served by a shortcut. If it does not serve the
+//    request, it has written nothing, and the steps below run.
 // 1. The preload makes queries before the caller is known, so they find the account by SQL
 //    expressions of the credential.
 // 2. Authentication runs them together with the query that finds the caller, in one round trip.
@@ -119,7 +119,7 @@ interface AccessRule {
 }
 
 interface AccountRule extends AccessRule {
-  /** Whether no agent is admitted: for an agent key, nothing is preloaded. */
+  /** Whether only users are admitted: nothing is preloaded for an agent key. */
   isForUsers?: boolean;
 }
 
@@ -132,10 +132,10 @@ export function agentAccess<Q extends NamedQueries>(preload?: Preload<Q>, rule: 
 }
 
 /**
- * Admits agent keys to a route that has forms of its own for the credential and for errors. It takes
- * no idempotency key, and is not part of the OpenAPI document.
+ * Admits agent keys to the proxy of a connection, which has its own forms for the credential and for
+ * errors. It takes no idempotency key, and is not part of the OpenAPI document.
  */
-export function foreignAgentAccess<Q extends NamedQueries>(
+export function proxyAccess<Q extends NamedQueries>(
   readCredential: (c: RequestContext) => Promise<string>,
   preload: Preload<Q>,
 ) {
@@ -201,39 +201,36 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
       shortcut && (await takeShortcut(c, { credential, key, authorize, limit }, shortcut));
     if (served) return served;
     const request = { credential, key, isForUsers };
-    const { stored, loaded, ...caller } = await authenticateRequest(c, request, preload);
-    const answers = key && requestAnswers(c, callerKey(caller.principal, key));
-    const context = openContext(c, caller, answers);
-    c.set('caller', callerLogFields(caller));
-    const principal = authorize(caller.principal);
+    const first = await authenticateRequest(c, request, preload);
+    const answers = key && requestAnswers(c, callerKey(first.principal, key));
+    const context = openContext(c, first, answers);
+    c.set('caller', callerLogFields(first));
+    const principal = authorize(first.principal);
     await limit(principal);
-    const authenticateAgain = async (preload?: Preload<Q>) => {
-      const again = await authenticateRequest(c, request, preload, false);
-      authorize(again.principal);
+    // The credential may have ended meanwhile, and the account may have been stopped.
+    const reauthenticate = async (current?: Preload<Q>) => {
+      const again = await authenticateRequest(c, request, current, { mayCreateAccount: false });
       principal.account.isStopped = again.principal.account.isStopped;
-      return again;
-    };
-    const findConcurrentAnswer = async () => {
-      const again = await authenticateAgain();
-      if (heedsStop) requireNotStopped(principal.account);
-      return again.stored;
+      return { ...again, principal: authorize(again.principal) };
     };
     if (!ignoresKey) {
       const isStopped = heedsStop && principal.account.isStopped;
-      const replayable = isStopped ? undefined : stored;
-      const replayed = await replayAnswer(c, answers, replayable, findConcurrentAnswer);
+      const replayable = isStopped ? undefined : first.stored;
+      const replayed = await replayAnswer(c, answers, replayable, async () => {
+        const { stored } = await reauthenticate();
+        if (heedsStop) requireNotStopped(principal.account);
+        return stored;
+      });
       if (replayed) return replayed;
     }
     c.set('context', { ...context, principal });
-    c.set('authenticateAgain', async () => {
-      await authenticateAgain();
-    });
-    c.set('loaded', loaded);
-    c.set('reload', async () => (await authenticateAgain(preload)).loaded);
-    c.set('reopen', async (other = preload) => {
-      const { stored, loaded, ...caller } = await authenticateAgain(other);
-      const reopened = openContext(c, caller, null);
-      return { context: { ...reopened, principal: authorize(caller.principal) }, loaded };
+    c.set('authenticateAgain', reauthenticate);
+    c.set('loaded', first.loaded);
+    c.set('reload', async () => (await reauthenticate(preload)).loaded);
+    c.set('reopen', async (current = preload) => {
+      const again = await reauthenticate(current);
+      const reopened = openContext(c, again, null);
+      return { context: { ...reopened, principal: again.principal }, loaded: again.loaded };
     });
     return next();
   });
@@ -252,13 +249,13 @@ async function authenticateRequest<Q extends NamedQueries>(
     isForUsers,
   }: { credential: string; key: Uint8Array | null; isForUsers: boolean },
   preload?: Preload<Q>,
-  mayCreateAccount = true,
+  { mayCreateAccount = true } = {},
 ) {
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token is accepted under /v1/admin only.');
   }
   const { queries, read } = requestQueries(c, key, preload, isForUsers);
-  const caller = await authenticate(c, credential, queries, mayCreateAccount);
+  const caller = await authenticate(c, credential, queries, { mayCreateAccount });
   return { ...caller, ...read(caller.loaded) };
 }
 

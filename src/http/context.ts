@@ -190,7 +190,7 @@ export interface AppEnv {
     /** Turns an operation's result into the response that the operation declares. */
     writeAnswer?: (value: object) => SentAnswer;
     /** Authenticates the caller again; fails if their credential has ended. */
-    authenticateAgain?: () => Promise<void>;
+    authenticateAgain?: () => Promise<unknown>;
     /** Gives the answer that a concurrent request with the same idempotency key stored. */
     replayConcurrentAnswer?: () => Promise<Response>;
   };

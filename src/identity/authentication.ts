@@ -83,11 +83,11 @@ export async function authenticate(
   c: RequestContext,
   credential: string,
   queries: PreloadQueries = async () => [],
-  mayCreateAccount = true,
+  { mayCreateAccount = true } = {},
 ): Promise<Authentication> {
   const form = parseBearer(credential);
   if (!form && isIdentityToken(c, credential))
-    return authenticateIdentity(c, credential, queries, mayCreateAccount);
+    return authenticateIdentity(c, credential, queries, { mayCreateAccount });
   if (!form) return failAuthentication(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
   const found = await findCaller(

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import type { Database } from '../../db/database';
 import { notFound } from '../../errors';
-import { foreignAgentAccess } from '../../http/access';
+import { proxyAccess } from '../../http/access';
 import type { AppEnv } from '../../http/context';
 import { problemOf } from '../../http/problem';
 import { refusalAnswer } from './answer';
@@ -40,26 +40,20 @@ const refuseNavigation = createMiddleware(async (c, next) => {
  */
 export const proxyRoute = new Hono<AppEnv>()
   .onError(async (error, c) => refusalAnswer(await problemOf(error, c), c))
-  .on(
-    METHODS,
-    PATH,
-    refuseNavigation,
-    foreignAgentAccess(readCallCredential, preloadCall),
-    async (c) => {
-      const { origin } = new URL(c.req.url);
-      const base = `/v1/connections/${c.req.param('id')}/proxy`;
-      const incoming = {
-        request: c.req.raw,
-        target: targetBelow(c.req.url, base),
-        body: await readBodyBytes(c.req.raw),
-        proxyBase: origin + base,
-        runtime: c.var.runtime,
-        database: () => c.var.database as Database,
-        reopen: (lookup: CallLookup | null) =>
-          c.var.reopen(lookup ? preloadKnownCall(lookup) : preloadCall),
-        waitUntil: (work: Promise<unknown>) => c.executionCtx.waitUntil(work),
-      };
-      const { context, loaded } = c.var;
-      return await performCall(incoming, { context, loaded });
-    },
-  );
+  .on(METHODS, PATH, refuseNavigation, proxyAccess(readCallCredential, preloadCall), async (c) => {
+    const { origin } = new URL(c.req.url);
+    const base = `/v1/connections/${c.req.param('id')}/proxy`;
+    const incoming = {
+      request: c.req.raw,
+      target: targetBelow(c.req.url, base),
+      body: await readBodyBytes(c.req.raw),
+      proxyBase: origin + base,
+      runtime: c.var.runtime,
+      database: () => c.var.database as Database,
+      reopen: (lookup: CallLookup | null) =>
+        c.var.reopen(lookup ? preloadKnownCall(lookup) : preloadCall),
+      waitUntil: (work: Promise<unknown>) => c.executionCtx.waitUntil(work),
+    };
+    const { context, loaded } = c.var;
+    return await performCall(incoming, { context, loaded });
+  });

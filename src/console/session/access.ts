@@ -175,9 +175,7 @@ export function consoleAccess<Q extends NamedQueries>(
       principal.account.isStopped = again.principal.account.isStopped;
       return again;
     };
-    c.set('authenticateAgain', async () => {
-      await requireSession();
-    });
+    c.set('authenticateAgain', requireSession);
     c.set('loaded', loaded);
     c.set('reload', async () => (await requireSession()).loaded);
     c.set('once', async <T extends object>(create: (context: UserContext) => Promise<T>) => {

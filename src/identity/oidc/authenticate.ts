@@ -39,7 +39,7 @@ export async function authenticateIdentity(
   c: RequestContext,
   token: string,
   queries: PreloadQueries,
-  mayCreateAccount: boolean,
+  { mayCreateAccount }: { mayCreateAccount: boolean },
 ) {
   const { oidc } = c.var.config;
   const subject = oidc && readSubject(token, oidc);
