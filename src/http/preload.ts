@@ -17,14 +17,12 @@ export type LoadedRows<Q extends NamedQueries> = {
  * by name; null for one that is not needed, such as for a malformed id.
  *
  * The caller is not known yet: `account` is an SQL expression for the number of their account, and
- * `callerId` one for the id of the agent or member, or of the user token if it belongs to the
- * account. `caller` has these and more.
+ * `caller` has such expressions for the caller's ids.
  */
 export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
   caller: CallerSql,
 ) => Promise<Q>;
 
@@ -45,7 +43,7 @@ export function requestQueries<Q extends NamedQueries>(
     const now = c.var.runtime.now();
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
     const isRefused = isForUsers && caller.agent !== null;
-    const loading = isRefused ? undefined : preload?.(c, reader, account, id, caller);
+    const loading = isRefused ? undefined : preload?.(c, reader, account, caller);
     const wanted: NamedQueries = (await loading) ?? {};
     names = Object.keys(wanted);
     return [stored, ...Object.values(wanted)];

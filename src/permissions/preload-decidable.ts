@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { loadNonNull, type Reader } from '../db/database';
 import { actorOf } from '../http/activity';
 import type { RequestContext, UserContext } from '../http/context';
+import type { CallerSql } from '../identity/credentials';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { preloadPermissionWithContents } from './contents';
 import { selectDecision } from './reviews/preload-decision';
@@ -15,7 +16,7 @@ export async function preloadDecidable(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  { id: callerId }: Pick<CallerSql, 'id'>,
 ) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { voter } = selectDecision(reader, {
@@ -36,7 +37,9 @@ export async function preloadDecidable(
 export async function loadDecidable(c: RequestContext, { principal, reader }: UserContext) {
   const account = sql<number>`${principal.account.number}`;
   const callerId = sql`${idBytes(actorOf(principal))}`;
-  const { permission, voter, passkeys } = await preloadDecidable(c, reader, account, callerId);
+  const { permission, voter, passkeys } = await preloadDecidable(c, reader, account, {
+    id: callerId,
+  });
   const [found, standing, keys] = await loadNonNull(reader, [permission, voter, passkeys]);
   return { permission: found, voter: standing, passkeys: keys };
 }

@@ -4,6 +4,7 @@ import { agents } from '../../db/schema';
 import type { Opened } from '../../http/access';
 import type { AgentPrincipal, RequestContext } from '../../http/context';
 import type { LoadedRows } from '../../http/preload';
+import type { CallerSql } from '../../identity/credentials';
 import { parseId } from '../../lib/typeid';
 import { selectAllLiveSeries } from '../../permissions/series/series';
 import { selectActivePolicies } from '../../policies/policy';
@@ -24,7 +25,7 @@ export async function preloadCall(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  agentId: SQL,
+  { id: agentId }: Pick<CallerSql, 'id'>,
 ) {
   const key = callKey(c.req.raw);
   const byKey = key === null ? null : { name: await callName('key', key), takeover: null };
@@ -33,8 +34,12 @@ export async function preloadCall(
 
 /** Returns a preload of what decides a call whose input is known: see {@link preloadCall}. */
 export function preloadKnownCall(lookup: CallLookup) {
-  return async (c: RequestContext, reader: Reader, account: SQL<number>, agentId: SQL) =>
-    selectForCall(c, { reader, account, agentId }, lookup);
+  return async (
+    c: RequestContext,
+    reader: Reader,
+    account: SQL<number>,
+    { id: agentId }: Pick<CallerSql, 'id'>,
+  ) => selectForCall(c, { reader, account, agentId }, lookup);
 }
 
 /**

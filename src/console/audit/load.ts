@@ -3,6 +3,7 @@ import { oldestKept } from '../../audit/entry';
 import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
 import { AuditList, type AuditSearch, searchAuditEntries } from '../../audit/list';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { formatTime } from '../../lib/time';
 import { isTimeZone } from '../../lib/time-zone';
 import { selectSettings, storedSettings } from '../../receivers/channels/settings/settings';
@@ -18,9 +19,9 @@ export async function preloadZone(
   _c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  { id }: Pick<CallerSql, 'id'>,
 ) {
-  return { settings: selectSettings(reader, account, callerId) };
+  return { settings: selectSettings(reader, account, id) };
 }
 
 export type AuditContext = PreloadedContext<typeof preloadZone>;

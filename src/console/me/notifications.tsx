@@ -2,6 +2,7 @@ import type { SQL } from 'drizzle-orm';
 import { listMembers } from '../../accounts/members/list';
 import type { Member } from '../../accounts/members/member';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import { type Channel, MAX_CHANNELS } from '../../receivers/channels/channel';
@@ -95,12 +96,12 @@ export async function preloadFormNotifications(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  { id }: Pick<CallerSql, 'id'>,
 ) {
   const ids = (await readForm(c)).list('channels').flatMap((id) => parseId('chan', id) ?? []);
   return {
-    settings: selectSettings(reader, account, callerId),
-    devices: selectDevices(reader, account, callerId),
+    settings: selectSettings(reader, account, id),
+    devices: selectDevices(reader, account, id),
     chosen: ids.length > 0 ? selectChannels(reader, account, ids.slice(0, MAX_CHANNELS)) : null,
   };
 }

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import type { AppEnv, Reader, RequestContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { pathId } from '../../http/path-id';
+import type { CallerSql } from '../../identity/credentials';
 import { withPrefix } from '../../lib/typeid';
 import { type DeviceRow, deviceConfig, selectDevices } from '../../receivers/channels/push/device';
 import { removePushDevice } from '../../receivers/channels/push/remove';
@@ -25,9 +26,9 @@ async function preloadDevices(
   _: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  { id }: Pick<CallerSql, 'id'>,
 ) {
-  return { devices: selectDevices(reader, account, callerId) };
+  return { devices: selectDevices(reader, account, id) };
 }
 
 /** The values by which a browser finds itself among the devices of a member. */

@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import { invalidRequest, Problem } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { parseId } from '../../lib/typeid';
 import { Approval } from '../../permissions/approve';
 import { decidePermission } from '../../permissions/decide';
@@ -32,7 +33,7 @@ export async function preloadFormDecision(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  { id: callerId }: Pick<CallerSql, 'id'>,
 ) {
   const form = await readForm(c);
   const key = {
@@ -49,10 +50,10 @@ export async function preloadFormStatement(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  caller: Pick<CallerSql, 'id'>,
 ) {
-  const state = await preloadFormDecision(c, reader, account, callerId);
-  return { ...state, passkeys: selectPasskeys(reader, account, callerId) };
+  const state = await preloadFormDecision(c, reader, account, caller);
+  return { ...state, passkeys: selectPasskeys(reader, account, caller.id) };
 }
 
 type DecisionContext = PreloadedContext<typeof preloadFormDecision>;

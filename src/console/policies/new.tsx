@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import { invalidRequest, notFound, Problem } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { parseId } from '../../lib/typeid';
 import { decidePermission } from '../../permissions/decide';
 import { requirePermission } from '../../permissions/find-permission';
@@ -41,7 +42,7 @@ export async function preloadSourceRequest(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  { id: callerId }: Pick<CallerSql, 'id'>,
 ) {
   const { text } = c.req.method === 'POST' ? await readForm(c) : readAddress(c);
   return selectDecision(reader, {

@@ -138,8 +138,8 @@ export function consoleAccess<Q extends NamedQueries>(
     if (secret !== undefined) await limitCredential(c, secret);
     const key = await onceKey(c);
     const counts = (request: RequestContext) => countsForScripts || !isAskedByScript(request);
-    const preloadPage: Preload<Q & InboxQueries> = async (c, reader, account, id, caller) => ({
-      ...((await preload?.(c, reader, account, id, caller)) as Q),
+    const preloadPage: Preload<Q & InboxQueries> = async (c, reader, account, caller) => ({
+      ...((await preload?.(c, reader, account, caller)) as Q),
       inbox: counts(c) ? selectWaitingCount(reader, caller, c.var.runtime.now()) : null,
     });
     const authenticate = async () => {

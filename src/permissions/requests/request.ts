@@ -6,6 +6,7 @@ import { agentAccess } from '../../http/access';
 import { type AgentContext, newId, type RequestContext } from '../../http/context';
 import { body, noQuery, readJson, readObject } from '../../http/input';
 import { answer, answerExisting, created, operation } from '../../http/operation';
+import type { CallerSql } from '../../identity/credentials';
 import { CredentialEnded } from '../../ledger/authority';
 import { requireNotStopped } from '../../ledger/stop';
 import { equalJson, type JsonObject } from '../../lib/json';
@@ -144,7 +145,12 @@ async function showExisting(
 }
 
 /** Preloads what {@link selectForRequest} selects for the body of the request. */
-async function preloadRequest(c: RequestContext, _: Reader, account: SQL<number>, agentId: SQL) {
+async function preloadRequest(
+  c: RequestContext,
+  _: Reader,
+  account: SQL<number>,
+  { id: agentId }: Pick<CallerSql, 'id'>,
+) {
   const body = (await readObject(c, readJson)) ?? {};
   return selectForRequest({ account, agentId, body }, c.var.runtime.now());
 }

@@ -5,6 +5,7 @@ import { isAgentOfPermission, isReviewOfPermission } from '../../db/permission-j
 import { agents, members, passkeys, permissions, reviews, votes } from '../../db/schema';
 import type { RequestContext, UserContext } from '../../http/context';
 import { readJson, readObject } from '../../http/input';
+import type { CallerSql } from '../../identity/credentials';
 import { fromBase64Url } from '../../lib/bytes';
 import { isJsonObject } from '../../lib/json';
 import { type Id, parseId } from '../../lib/typeid';
@@ -18,7 +19,7 @@ export async function preloadDecision(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  { id: callerId }: Pick<CallerSql, 'id'>,
 ) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { assertion } = (id && (await readObject(c, readJson))) ?? {};

@@ -13,6 +13,7 @@ import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import { Series } from '../../http/series';
+import type { CallerSql } from '../../identity/credentials';
 import { relyingParty } from '../../identity/passkeys/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import { type LazyOutput, lazy } from '../../lib/lazy';
@@ -178,10 +179,10 @@ async function preloadStatement(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  callerId: SQL,
+  caller: Pick<CallerSql, 'id'>,
 ) {
-  const { permission, voter, voterPasskeys } = await preloadDecision(c, reader, account, callerId);
-  return { permission, voter, voterPasskeys, passkeys: selectPasskeys(reader, account, callerId) };
+  const { permission, voter, voterPasskeys } = await preloadDecision(c, reader, account, caller);
+  return { permission, voter, voterPasskeys, passkeys: selectPasskeys(reader, account, caller.id) };
 }
 
 /** Selects the ids of a member's passkeys. */

@@ -94,7 +94,6 @@ async function preloadNotifications(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  _callerId: SQL,
   caller: CallerSql,
 ) {
   const id = parseId('perm', c.req.param('id') ?? '');

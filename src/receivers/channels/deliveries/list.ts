@@ -26,7 +26,6 @@ async function preloadDeliveries(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  _callerId: SQL,
   caller: CallerSql,
 ) {
   const id = parseId('chan', c.req.param('id') ?? '');

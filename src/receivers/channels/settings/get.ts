@@ -33,9 +33,9 @@ export const getNotificationSettingsRoute = new Hono().get(
     success: ok(NotificationSettings),
     problems: ['person_required'],
   }),
-  userAccess('account:read', async (_, reader, account, callerId) => ({
-    settings: selectSettings(reader, account, callerId),
-    devices: selectDevices(reader, account, callerId),
+  userAccess('account:read', async (_, reader, account, { id }) => ({
+    settings: selectSettings(reader, account, id),
+    devices: selectDevices(reader, account, id),
   })),
   noQuery(),
   async (c) => {

@@ -27,7 +27,6 @@ async function preloadDeliveries(
   c: RequestContext,
   reader: Reader,
   account: SQL<number>,
-  _callerId: SQL,
   caller: CallerSql,
 ) {
   const id = parseId('webhook', c.req.param('id') ?? '');
