@@ -8,7 +8,7 @@ import { answer, noContent, operation } from '../../../http/operation';
 import { pathId } from '../../../http/path-id';
 import type { Id } from '../../../lib/typeid';
 import { endDevices } from '../../../outbox/end-devices';
-import { requirePerson } from '../settings/settings';
+import { requireCallingMember } from '../settings/settings';
 import { isDeviceOf } from './device';
 
 /**
@@ -20,7 +20,7 @@ export async function removePushDevice(
   { id }: { id: Id<'push'> },
 ): Promise<void> {
   const { principal, ledger } = context;
-  const member = requirePerson(principal);
+  const member = requireCallingMember(principal);
   const account = principal.account.number;
   const found = isDeviceOf(account, member.id, id);
   await ledger.change({

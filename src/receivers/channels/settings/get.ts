@@ -4,7 +4,12 @@ import type { UserContext } from '../../../http/context';
 import { noQuery } from '../../../http/input';
 import { answer, ok, operation } from '../../../http/operation';
 import { type DeviceRow, selectDevices } from '../push/device';
-import { NotificationSettings, presentSettings, requirePerson, selectSettings } from './settings';
+import {
+  NotificationSettings,
+  presentSettings,
+  requireCallingMember,
+  selectSettings,
+} from './settings';
 
 /**
  * Returns the notification settings of the calling member.
@@ -19,7 +24,7 @@ export async function getNotificationSettings(
     devices,
   }: { rows: Parameters<typeof presentSettings>[0][]; devices: readonly DeviceRow[] },
 ): Promise<NotificationSettings> {
-  requirePerson(principal);
+  requireCallingMember(principal);
   return presentSettings(row, devices);
 }
 

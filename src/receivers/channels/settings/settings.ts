@@ -223,10 +223,10 @@ export function selectChannels(reader: Reader, account: SQL<number>, ids: Id<'ch
 }
 
 /**
- * The member who calls.
+ * The member who calls, with whatever credential.
  * @throws Problem `person_required` for a token of the account
  */
-export function requirePerson({ member }: UserPrincipal): MemberRef {
+export function requireCallingMember({ member }: UserPrincipal): MemberRef {
   if (member) return member;
   throw new Problem(
     'person_required',

@@ -20,7 +20,7 @@ import {
   exampleSettings,
   NotificationSettings,
   presentSettings,
-  requirePerson,
+  requireCallingMember,
   type StoredSettings,
   selectChannels,
   settingsFields,
@@ -53,7 +53,7 @@ export async function updateNotificationSettings(
   }: { found: { id: Id<'webhook'> }[]; devices: readonly DeviceRow[] } & Fields,
 ): Promise<NotificationSettings> {
   const { principal, ledger, runtime } = context;
-  const member = requirePerson(principal);
+  const member = requireCallingMember(principal);
   requireChannels(fields.channels, found);
   const account = principal.account.number;
   const changes = storedChanges(fields);
