@@ -165,15 +165,15 @@ CREATE TABLE `deliveries` (
 	`reminder` integer,
 	`member` blob,
 	`slack_channel` text,
-	`receipt` text,
-	`digest` integer,
-	`postponements` integer,
+	`slack_message` text,
+	`digest_group` integer,
+	`postponements` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`webhook`, `id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `deliveries_first_attempts` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts = 0;--> statement-breakpoint
-CREATE INDEX `deliveries_retries` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts > 0;--> statement-breakpoint
-CREATE INDEX `deliveries_retries_due` ON `deliveries` (`webhook`,`disable_count`,`due_at`) WHERE due_at is not null and attempts > 0;--> statement-breakpoint
+CREATE INDEX `deliveries_first_attempts` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts + postponements = 0;--> statement-breakpoint
+CREATE INDEX `deliveries_retries` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts + postponements > 0;--> statement-breakpoint
+CREATE INDEX `deliveries_retries_due` ON `deliveries` (`webhook`,`disable_count`,`due_at`) WHERE due_at is not null and attempts + postponements > 0;--> statement-breakpoint
 CREATE INDEX `deliveries_failed` ON `deliveries` (`webhook`,`id`) WHERE status = 2;--> statement-breakpoint
 CREATE INDEX `deliveries_by_agent` ON `deliveries` (`agent`) WHERE agent is not null;--> statement-breakpoint
 CREATE INDEX `deliveries_by_permission` ON `deliveries` (`permission`,`id`) WHERE permission is not null;--> statement-breakpoint

@@ -1385,7 +1385,7 @@ export const deliveries = sqliteTable(
     /** The payload of events that are neither of an audit entry nor of a permission. */
     payload: text(),
     status: codeColumn(DELIVERY_STATUSES)().notNull(),
-    /** How often a worker attempted it, or put it off. */
+    /** How often a worker tried to send it. */
     attempts: integer().notNull(),
     /** When the next attempt is due; null if there is none. */
     dueAt: integer('due_at'),
@@ -1408,32 +1408,29 @@ export const deliveries = sqliteTable(
     member: idColumn('member')(),
     slackChannel: text('slack_channel'),
     /**
-     * The name that the receiver gave to the message, by which it can be changed; null if it gave
-     * none.
+     * Where the message is in Slack, by which it can be changed: `<channel>:<ts>`. Null if it was
+     * not posted there.
      */
-    receipt: text(),
+    slackMessage: text('slack_message'),
     /**
-     * Messages to one person or Slack channel with the same number are sent as one, a digest; null
-     * for a message of its own.
+     * Deliveries to one person or Slack channel with the same number are sent as one message, a
+     * digest; null for a message of its own.
      */
-    digest: integer(),
-    /**
-     * How many of `attempts` put it off, because its recipient got too many messages; null for
-     * none.
-     */
-    postponements: integer(),
+    digestGroup: integer('digest_group'),
+    /** How often a worker postponed it, because its recipient got too many messages. */
+    postponements: integer().notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
     index('deliveries_first_attempts')
       .on(table.webhook, table.disableCount, table.id)
-      .where(sql`status = 0 and attempts = 0`),
+      .where(sql`status = 0 and attempts + postponements = 0`),
     index('deliveries_retries')
       .on(table.webhook, table.disableCount, table.id)
-      .where(sql`status = 0 and attempts > 0`),
+      .where(sql`status = 0 and attempts + postponements > 0`),
     index('deliveries_retries_due')
       .on(table.webhook, table.disableCount, table.dueAt)
-      .where(sql`due_at is not null and attempts > 0`),
+      .where(sql`due_at is not null and attempts + postponements > 0`),
     index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
     index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
     index('deliveries_by_permission')

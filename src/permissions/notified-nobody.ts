@@ -12,7 +12,7 @@ import type { Id } from '../lib/typeid';
 export const notifiedNobodySql = sql`(
   select count(*) > 0 and sum(
     deliveries.status = ${codeOf(DELIVERY_STATUSES, 'succeeded')}
-    or deliveries.status = ${codeOf(DELIVERY_STATUSES, 'pending')} and deliveries.attempts = coalesce(deliveries.postponements, 0)
+    or deliveries.status = ${codeOf(DELIVERY_STATUSES, 'pending')} and deliveries.attempts = 0
     or exists (
       select 1 from votes
       where votes.account = permissions.account and votes.permission = permissions.id and votes.member = deliveries.member

@@ -32,8 +32,8 @@ export interface RequestAttempt {
    */
   judge?: (answer: { status: number; error: string | null; text: string }) => {
     error: string | null;
-    /** The name that the receiver gave to the message. */
-    receipt: string | null;
+    /** Where the message is in Slack; null if it was not posted there. */
+    slackMessage: string | null;
   };
 }
 

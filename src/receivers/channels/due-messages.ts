@@ -20,10 +20,10 @@ export function divideByPerson(
     delivery.member !== null && delivery.aboutPermission !== null && dropReason(delivery) === null;
   const groups = Map.groupBy(
     deliveries.filter(isForDigest),
-    ({ member, digest }) => `${member} ${digest}`,
+    ({ member, digestGroup }) => `${member} ${digestGroup}`,
   );
   const digests = [...groups.values()].filter(
-    ([first, ...others]) => others.length >= (first?.digest === null ? MAX_SINGLE : 1),
+    ([first, ...others]) => others.length >= (first?.digestGroup === null ? MAX_SINGLE : 1),
   );
   const inDigest = new Set(digests.flat());
   return [

@@ -33,10 +33,10 @@ export async function countRecentDeliveries(
     select json_object(
       'succeeded', coalesce(sum(status = 1), 0),
       'failed', coalesce(sum(status = 2 or is_canceled), 0),
-      'retried', coalesce(sum(status = 0 and attempts > coalesce(postponements, 0) and not is_canceled), 0)
+      'retried', coalesce(sum(status = 0 and attempts > 0 and not is_canceled), 0)
     )
     from (
-      select status, attempts, postponements, status = 0 and disable_count < webhooks.disable_count as is_canceled from deliveries
+      select status, attempts, status = 0 and disable_count < webhooks.disable_count as is_canceled from deliveries
       where webhook = webhooks.number order by id desc limit ${RECENT}
     )
   )`.as('counts');

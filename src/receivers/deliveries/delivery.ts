@@ -59,10 +59,7 @@ export const deliveryColumns = {
   id: aliased(deliveries.id, 'delivery_id'),
   event: aliased(deliveries.event, 'delivery_event'),
   status: deliveries.status,
-  // Without those that put it off.
-  attempts: sql<number>`${deliveries.attempts} - coalesce(${deliveries.postponements}, 0)`.as(
-    'made_attempts',
-  ),
+  attempts: deliveries.attempts,
   dueAt: aliased(deliveries.dueAt, 'delivery_due_at'),
   lastStatusCode: deliveries.lastStatusCode,
   lastError: deliveries.lastError,

@@ -26,8 +26,8 @@ export function findDueDeliveries(
   now: number,
   limit: number | SQL,
 ) {
-  // A delivery without an attempt is due since the time in its id (RFC 9562 section 5.7): its index
-  // is in that order.
+  // A delivery that was neither attempted nor postponed is due since the time in its id (RFC 9562
+  // section 5.7): its index is in that order.
   const due = sql`(
     select * from (
       select ${deliveries.webhook}, ${deliveries.id}, substr(${deliveries.id}, 1, 6) as since
@@ -53,8 +53,8 @@ export function findDueDeliveries(
       names: aliased(permissionEvents.names, 'event_names'),
       recipient: recipientSql(account),
       permissionState: permissionStateSql(account, now),
-      receipts: receiptsSql,
-      digest: deliveries.digest,
+      slackMessages: slackMessagesSql,
+      digestGroup: deliveries.digestGroup,
       postponements: deliveries.postponements,
     })
     .from(due)
@@ -123,16 +123,13 @@ function permissionStateSql(account: number, now: number) {
 
 const sent = alias(deliveries, 'sent');
 
-/**
- * Selects the receipts of the messages about the same permission in the same Slack channel, each
- * once.
- */
-const receiptsSql = sql<string[]>`(
-  select json_group_array(distinct ${sent.receipt})
+/** Selects where the messages about the same permission in the same Slack channel are, each once. */
+const slackMessagesSql = sql<string[]>`(
+  select json_group_array(distinct ${sent.slackMessage})
   from ${deliveries} as ${sent} indexed by deliveries_by_permission
   where ${deliveries.slackChannel} is not null and ${sent.permission} = ${deliveries.permission}
     and ${sent.webhook} = ${deliveries.webhook} and ${sent.slackChannel} = ${deliveries.slackChannel}
-    and ${sent.receipt} is not null
+    and ${sent.slackMessage} is not null
 )`
   .mapWith((text: string): string[] => JSON.parse(text))
-  .as('receipts');
+  .as('slack_messages');

@@ -5,26 +5,28 @@ import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
 // Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is
-// in one index until its first attempt, and in two after an attempt that failed, so that one that
-// succeeds at once is written to one index only. SQLite uses an index only for a condition that is
-// spelled as in the index.
+// in one index until its first attempt, and in two after an attempt that failed or was postponed, so
+// that one that succeeds at once is written to one index only. SQLite uses an index only for a
+// condition that is spelled as in the index.
 
+/** How often a worker attempted or postponed a delivery. */
+const TRIES = sql`${deliveries.attempts} + ${deliveries.postponements}`;
 const IS_PENDING = sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`;
 
 /**
- * Deliveries that wait for their first attempt, by webhook and id. They are due from their creation
- * on.
+ * Deliveries that wait for their first attempt and were not postponed, by webhook and id. They are
+ * due from their creation on.
  */
 export const FROM_FIRST_ATTEMPTS = sql`${deliveries} indexed by deliveries_first_attempts
-  where ${IS_PENDING} and ${deliveries.attempts} = 0`;
+  where ${IS_PENDING} and ${TRIES} = 0`;
 
-/** Deliveries that wait for a retry, by webhook and id. */
+/** Deliveries that wait for a retry or were postponed, by webhook and id. */
 export const FROM_RETRIES = sql`${deliveries} indexed by deliveries_retries
-  where ${IS_PENDING} and ${deliveries.attempts} > 0`;
+  where ${IS_PENDING} and ${TRIES} > 0`;
 
-/** Deliveries that wait for a retry, by webhook and due time. */
+/** Deliveries that wait for a retry or were postponed, by webhook and due time. */
 export const FROM_RETRIES_BY_DUE_TIME = sql`${deliveries} indexed by deliveries_retries_due
-  where ${deliveries.dueAt} is not null and ${deliveries.attempts} > 0`;
+  where ${deliveries.dueAt} is not null and ${TRIES} > 0`;
 
 /** SQL to append to a source: limits it to the deliveries that will be sent to a webhook. */
 export function isPendingFor(webhook: number | SQL): SQL {
@@ -61,6 +63,7 @@ export function newDeliveryColumns(
     ...{
       status: codeOf(DELIVERY_STATUSES, 'pending'),
       attempts: sql`0`,
+      postponements: sql`0`,
       dueAt: sql`${now}`,
       createdAt: sql`${now}`,
     },

@@ -157,9 +157,9 @@ function updateDeliveries(
       duration: value('duration'),
       failures: value('failures'),
       completedAt: value('completedAt'),
-      receipt: value('receipt'),
+      slackMessage: value('slackMessage'),
       postponements: value('postponements'),
-      digest: value('digest'),
+      digestGroup: value('digestGroup'),
     })
     .from(sql`json_each(${JSON.stringify(rows)}) as result`)
     .where(

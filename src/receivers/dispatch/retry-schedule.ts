@@ -42,10 +42,10 @@ export interface DeliveryUpdate {
   duration: number | null;
   failures: FailedAttempt[] | null;
   completedAt: number | null;
-  /** The name that the receiver gave to the message. */
-  receipt: string | null;
-  postponements: number | null;
-  digest: number | null;
+  /** Where the message is in Slack; null if it was not posted there. */
+  slackMessage: string | null;
+  postponements: number;
+  digestGroup: number | null;
 }
 
 /**
@@ -69,7 +69,7 @@ export function updateDelivery(
   attempt: CompletedAttempt,
   { jitter, gone }: { jitter: number; gone: readonly number[] },
 ): DeliveryUpdate {
-  const { id, failures, postponements, digest } = delivery;
+  const { id, failures, postponements, digestGroup } = delivery;
   const now = runtime.now();
   if (attempt.kind === 'postponed') return postpone(delivery, attempt);
   if (attempt.kind === 'dropped') {
@@ -83,15 +83,24 @@ export function updateDelivery(
       duration: null,
       failures,
       completedAt: now,
-      receipt: null,
+      slackMessage: null,
       postponements,
-      digest,
+      digestGroup,
     };
   }
   const { outcome } = attempt;
-  const { at, statusCode, error, duration, receipt } = outcome;
+  const { at, statusCode, error, duration, slackMessage } = outcome;
   const attempts = delivery.attempts + 1;
-  const common = { id, attempts, statusCode, error, duration, receipt, postponements, digest };
+  const common = {
+    id,
+    attempts,
+    statusCode,
+    error,
+    duration,
+    slackMessage,
+    postponements,
+    digestGroup,
+  };
   if (error === null)
     return { ...common, status: 'succeeded', dueAt: null, failures, completedAt: now };
   const failed = {
@@ -99,7 +108,7 @@ export function updateDelivery(
     failures: [...(failures ?? []), { at, statusCode, error, duration }],
   };
   const isGone = statusCode !== null && gone.includes(statusCode);
-  const delay = isGone ? null : retryDelay(attempts - (postponements ?? 0), outcome, jitter);
+  const delay = isGone ? null : retryDelay(attempts, outcome, jitter);
   if (delay === null) return { ...failed, status: 'failed', dueAt: null, completedAt: now };
   return { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
 }
@@ -110,23 +119,23 @@ export function updateDelivery(
  * because a mail service knows them by their key.
  */
 function postpone(
-  { id, failures, attempts, postponements, digest, aboutPermission }: DueDelivery,
+  { id, failures, attempts, postponements, digestGroup, aboutPermission }: DueDelivery,
   { until, reason }: { until: number; reason: string },
 ): DeliveryUpdate {
-  const isDigested = aboutPermission !== null && attempts === (postponements ?? 0);
+  const isForDigest = aboutPermission !== null && attempts === 0;
   return {
     id,
     status: 'pending',
-    attempts: attempts + 1,
+    attempts,
     dueAt: until,
     statusCode: null,
     error: reason,
     duration: null,
     failures,
     completedAt: null,
-    receipt: null,
-    postponements: (postponements ?? 0) + 1,
-    digest: isDigested ? until : digest,
+    slackMessage: null,
+    postponements: postponements + 1,
+    digestGroup: isForDigest ? until : digestGroup,
   };
 }
 

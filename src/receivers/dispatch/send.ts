@@ -36,11 +36,11 @@ export interface Outcome {
    * not ask.
    */
   retryAfter: number | null;
-  /** The name that the receiver gave to the message; null if it gave none. */
-  receipt: string | null;
+  /** Where the message is in Slack; null if it was not posted there. */
+  slackMessage: string | null;
 }
 
-const NO_ANSWER = { statusCode: null, retryAfter: null, receipt: null };
+const NO_ANSWER = { statusCode: null, retryAfter: null, slackMessage: null };
 
 /** Makes an attempt. Whatever the receiver does is an outcome, and never an exception. */
 export async function sendAttempt(
@@ -96,14 +96,14 @@ async function sendRequest(
   const signal = runtime.timeout(REQUEST_TIMEOUT);
   let response: Response | null = null;
   let error: string | null;
-  let receipt: string | null = null;
+  let slackMessage: string | null = null;
   try {
     const request = { method: 'POST', headers, body, redirect: 'manual' as const, signal };
     response = await untilAborted(signal, runtime.fetch(url, request));
     error = describeStatus(response.status);
     if (judge) {
       const text = await readAnswer(signal, response, MAX_ANSWER_BYTES);
-      ({ error, receipt } = judge({ status: response.status, error, text }));
+      ({ error, slackMessage } = judge({ status: response.status, error, text }));
     } else {
       discard(response);
     }
@@ -119,7 +119,7 @@ async function sendRequest(
     statusCode: response?.status ?? null,
     error,
     retryAfter,
-    receipt,
+    slackMessage,
   };
 }
 

@@ -108,7 +108,7 @@ function selectDeliveries(rows: string, now: number) {
     permission: sql`${held.permission}`,
     reminder: sql`nullif(${held.reminder}, 0)`,
     member: sql`${held.member}`,
-    digest: sql`${now}`,
+    digestGroup: sql`${now}`,
   };
   return sql`
     select ${newDeliveryColumns(columns, now)}

@@ -240,10 +240,10 @@ describe("Slack's answer to a delivery", () => {
     ['a success', `${MARKED}"}}`],
     ['a success that was cut off', MARKED],
     ['a success that was cut off within a character', MARKED.slice(0, -3)],
-  ])('has a receipt: %s', (_, body) => {
+  ])('says where the message is: %s', (_, body) => {
     expect(readDeliveryAnswer(body)).toEqual({
       error: null,
-      receipt: 'C0APPROVALS:1503435956.000247',
+      slackMessage: 'C0APPROVALS:1503435956.000247',
     });
   });
 
@@ -260,20 +260,23 @@ describe("Slack's answer to a delivery", () => {
     ['constructor', 'Slack refused the message.'],
   ])('is a failure in plain words: %s', (code, words) => {
     const body = JSON.stringify({ ok: false, error: code });
-    expect(readDeliveryAnswer(body)).toEqual({ error: `${words} (Slack: ${code})`, receipt: null });
+    expect(readDeliveryAnswer(body)).toEqual({
+      error: `${words} (Slack: ${code})`,
+      slackMessage: null,
+    });
   });
 
   it.each([
     ['HTML', '<html>'],
     ['nothing', ''],
     ['a list', '[]'],
-    ['a success without a receipt', '{"ok":true}'],
-    ['a receipt elsewhere', '{"ok":false,"x":{"ok":true,"channel":"C1","ts":"1.2"'],
-    ['a receipt that was cut off', '{"ok":true,"channel":"C0APPROVALS","ts":"15034'],
+    ['a success that does not say where', '{"ok":true}'],
+    ['the place of another message', '{"ok":false,"x":{"ok":true,"channel":"C1","ts":"1.2"'],
+    ['a place that was cut off', '{"ok":true,"channel":"C0APPROVALS","ts":"15034'],
   ])('is a failure if it cannot be read: %s', (_, body) => {
     expect(readDeliveryAnswer(body)).toEqual({
       error: "Slack's answer cannot be read.",
-      receipt: null,
+      slackMessage: null,
     });
   });
 

@@ -14,7 +14,7 @@ async function makeReviewPolicy(account: TestAccount, review: Json): Promise<voi
 }
 
 describe('a request', () => {
-  it('is posted with a button to the Slack channels that want it, and the receipt is kept', async () => {
+  it('is posted with a button to the Slack channels that want it, and its place is kept', async () => {
     const agents: Json = {
       config: {
         channels: [{ id: 'C0APPROVALS' }, { id: 'C0PAYMENTS', filter: { actions: ['payment.*'] } }],

@@ -53,13 +53,13 @@ function prepareRequest(
 
 /** Decides from the answer of Resend whether it took the mail. */
 const judgeAnswer: NonNullable<RequestAttempt['judge']> = ({ status, error, text }) => {
-  if (error === null) return { error, receipt: null };
+  if (error === null) return { error, slackMessage: null };
   const { name, message } = parseProblem(text);
   // The mail was accepted under the same key before, and its answer was lost.
   if (status === 409 && name === 'invalid_idempotent_request')
-    return { error: null, receipt: null };
+    return { error: null, slackMessage: null };
   const detail = typeof message === 'string' ? `: ${shorten(message, 200)}` : '.';
-  return { error: `The mail service answered ${status}${detail}`, receipt: null };
+  return { error: `The mail service answered ${status}${detail}`, slackMessage: null };
 };
 
 function parseProblem(text: string): JsonObject {

@@ -108,9 +108,9 @@ export interface DeliveryAnswer {
   /** Why the message was not sent, in plain words; null if it was. */
   error: string | null;
   /**
-   * Where the message is: `<channel>:<ts>`, with which it can be updated. Null if it was not sent.
+   * Where the message is: `<channel>:<ts>`, by which it can be updated. Null if it was not sent.
    */
-  receipt: string | null;
+  slackMessage: string | null;
 }
 
 /** The start of the answer to a posted or updated message. */
@@ -118,21 +118,21 @@ const SENT = /^\s*\{"ok":\s*true,\s*"channel":\s*"(?<channel>\w+)",\s*"ts":\s*"(
 
 /**
  * Reads Slack's answer to `chat.postMessage` or `chat.update`. Slack answers 200 also if it
- * refuses, and repeats the whole message after the receipt: an answer that was cut off is read too.
+ * refuses, and repeats the whole message after its place: an answer that was cut off is read too.
  * If people deleted the message that was to be changed, nothing is left to do: that is no error.
  */
 export function readDeliveryAnswer(body: string): DeliveryAnswer {
   const answer = parse(body);
   if (answer?.ok === false) {
     const code = codeOf(answer);
-    if (code === 'message_not_found') return { error: null, receipt: null };
-    return { error: describeError(code), receipt: null };
+    if (code === 'message_not_found') return { error: null, slackMessage: null };
+    return { error: describeError(code), slackMessage: null };
   }
   const { channel, ts } = answer ?? SENT.exec(body)?.groups ?? {};
   if (typeof channel !== 'string' || typeof ts !== 'string') {
-    return { error: "Slack's answer cannot be read.", receipt: null };
+    return { error: "Slack's answer cannot be read.", slackMessage: null };
   }
-  return { error: null, receipt: `${channel}:${ts}` };
+  return { error: null, slackMessage: `${channel}:${ts}` };
 }
 
 const ERRORS: Record<string, string> = {

@@ -56,11 +56,11 @@ export async function openSlackChannel(
       if (until !== null) return { kind: 'postponed', until, reason: TOO_MANY };
       if (call && others.length > 0) {
         const message = digestMessage(deliveries, `${publicUrl}/console`);
-        // Without the receipt: the end of one request must not replace what is said about the
+        // Its place is not recorded: the end of one request must not replace what is said about the
         // others.
         return {
           kind: 'requests',
-          requests: [withoutReceipt(requestOf(secrets.botToken, call, message))],
+          requests: [withoutSlackMessage(requestOf(secrets.botToken, call, message))],
         };
       }
       const message = compose(webhook, delivery, publicUrl);
@@ -79,10 +79,11 @@ function divideByChannel(
   deliveries: readonly DueDelivery[],
   isPosted: (delivery: DueDelivery) => boolean,
 ): DueDelivery[][] {
-  const isForDigest = (delivery: DueDelivery) => delivery.digest !== null && isPosted(delivery);
+  const isForDigest = (delivery: DueDelivery) =>
+    delivery.digestGroup !== null && isPosted(delivery);
   const digests = Map.groupBy(
     deliveries.filter(isForDigest),
-    ({ slackChannel, digest }) => `${slackChannel} ${digest}`,
+    ({ slackChannel, digestGroup }) => `${slackChannel} ${digestGroup}`,
   );
   const single = deliveries.filter((delivery) => !isForDigest(delivery));
   return [...single.map((delivery) => [delivery]), ...digests.values()];
@@ -112,9 +113,9 @@ function decideCalls(
   delivery: DueDelivery,
   named: ReadonlySet<string>,
 ): Call[] | string {
-  const { event, slackChannel, payload, eventPayload, permissionState, receipts } = delivery;
+  const { event, slackChannel, payload, eventPayload, permissionState, slackMessages } = delivery;
   if (payload === null && eventPayload === null) return NOT_KEPT;
-  if (isEnd(event) && receipts.length > 0) return receipts.map(updateOf);
+  if (isEnd(event) && slackMessages.length > 0) return slackMessages.map(updateOf);
   if (isEnd(event) && (!events.includes(event) || isWithdrawn(readPermission(delivery))))
     return NEVER_POSTED;
   if (isAsking(event) && !permissionState?.isPending) return ENDED;
@@ -122,8 +123,8 @@ function decideCalls(
   return [{ method: 'chat.postMessage', channel: slackChannel }];
 }
 
-function updateOf(receipt: string): Call {
-  const [channel = '', ts = ''] = receipt.split(':');
+function updateOf(slackMessage: string): Call {
+  const [channel = '', ts = ''] = slackMessage.split(':');
   return { method: 'chat.update', channel, ts };
 }
 
@@ -158,10 +159,10 @@ function compose(
   }
 }
 
-function withoutReceipt({ judge, ...request }: RequestAttempt): RequestAttempt {
+function withoutSlackMessage({ judge, ...request }: RequestAttempt): RequestAttempt {
   return {
     ...request,
-    judge: (answer) => ({ error: judge?.(answer).error ?? null, receipt: null }),
+    judge: (answer) => ({ error: judge?.(answer).error ?? null, slackMessage: null }),
   };
 }
 
@@ -175,8 +176,8 @@ function requestOf(
     headers: slackHeaders(botToken),
     body: JSON.stringify({ ...place, ...message, ...AS_WRITTEN }),
     judge: ({ status, error, text }) => {
-      if (status === 429) return { error: describeError('ratelimited'), receipt: null };
-      if (error !== null) return { error, receipt: null };
+      if (status === 429) return { error: describeError('ratelimited'), slackMessage: null };
+      if (error !== null) return { error, slackMessage: null };
       return readDeliveryAnswer(text);
     },
   };
