@@ -8,9 +8,9 @@ import { handleMessage } from '../receivers/handle-message';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
 
 /**
- * Milliseconds that the queue waits for all webhooks of an account together while none of their
- * receivers answers. The webhooks share it equally, so that one account does not delay the messages
- * of others, however many webhooks it has.
+ * Milliseconds that the queue waits for all receivers of an account together while no server
+ * answers. The receivers share it equally, so that one account does not delay the messages of
+ * others, however many receivers it has.
  */
 const MAX_ACCOUNT_WAIT = 250;
 
@@ -18,8 +18,8 @@ const MAX_ACCOUNT_WAIT = 250;
  * Handles the messages of the two webhook queues: creates the deliveries of pending events, and
  * makes the attempts that are due. If a queue loses a message, a task of every minute sends
  * another.
- * @param waitUntil takes over attempts that no receiver answers, so that a slow receiver delays no
- *   other message
+ * @param waitUntil takes over attempts that no server answers, so that a slow server delays no other
+ *   message
  */
 export async function consumeWebhookQueue(
   batch: MessageBatch<WebhookMessage>,
@@ -63,6 +63,6 @@ async function startWork(
   };
   const sending = await handleMessage(context, message);
   if (!sending) return undefined;
-  const progressTimeout = Math.floor(MAX_ACCOUNT_WAIT / sending.accountWebhooks);
+  const progressTimeout = Math.floor(MAX_ACCOUNT_WAIT / sending.accountReceivers);
   return { done: sending.done, progress: () => answers, progressTimeout };
 }

@@ -4,9 +4,9 @@ import { newestOutcome, newestPosition } from '../outbox/feed';
 
 /**
  * The columns that a change of a webhook or channel sets besides the client's fields: it is enabled
- * or disabled if `isActive` is given, and its failure state is reset if it leads to another
- * receiver or is enabled again.
- * @param isRedirected whether the change leads to another receiver, as SQL
+ * or disabled if `isActive` is given, and its failure state is reset if messages go elsewhere from
+ * now on, or if it is enabled again.
+ * @param isRedirected whether messages go to another URL or Slack app after the change, as SQL
  */
 export function activationColumns(
   account: number,
@@ -22,8 +22,8 @@ export function activationColumns(
 }
 
 /**
- * Resets the failure state and the claim. Like a new webhook it uses the slow queue until it has
- * answered. A worker that still sends to the old receiver has lost its claim and records nothing.
+ * Resets the failure state and the claim. Like a new receiver it uses the slow queue until it has
+ * answered. A worker that still sends to the old address has lost its claim and records nothing.
  */
 function resetColumns(isActive: boolean | undefined, isRedirected: SQL, now: number) {
   const isEnabled = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
@@ -36,7 +36,7 @@ function resetColumns(isActive: boolean | undefined, isRedirected: SQL, now: num
   };
 }
 
-/** Enables a webhook. If it was disabled, it gets the events from now on. */
+/** Enables a receiver. If it was disabled, it gets the events from now on. */
 function enabledColumns(account: number) {
   const wasDisabled = sql`not ${webhooks.isActive}`;
   return {
@@ -49,7 +49,7 @@ function enabledColumns(account: number) {
 }
 
 /**
- * Disables a webhook, which cancels its pending deliveries: the next worker records them as failed.
+ * Disables a receiver, which cancels its pending deliveries: the next worker records them as failed.
  */
 function disabledColumns(now: number) {
   const wasEnabled = sql`${webhooks.isActive}`;

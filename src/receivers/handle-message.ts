@@ -1,6 +1,6 @@
 import type { WebhookMessage } from '../env';
 import type { DispatchContext } from './context';
-import { claimWebhook } from './dispatch/claim';
+import { claimReceiver } from './dispatch/claim';
 import { deliver } from './dispatch/deliver';
 import { fanOut } from './fan-out/fan-out';
 
@@ -18,13 +18,14 @@ import { fanOut } from './fan-out/fan-out';
 //    - `write-deliveries.ts` writes the drafts in one transaction.
 //    It sends a queue message for each receiver.
 //    A message in somebody's quiet hours waits in `held_messages` until
-//    `channels/release-held.ts` makes it a delivery.
+//    `fan-out/release-held.ts` makes it a delivery.
 // 3. `dispatch/claim.ts` gives the receiver to one worker, with the deliveries that are due.
-// 4. `dispatch/deliver.ts` sends them, with types that keep the order: ClaimedWebhook →
+// 4. `dispatch/deliver.ts` sends them, with types that keep the order: ClaimedReceiver →
 //    PreparedAttempt → CompletedAttempt → DeliveryUpdate.
 //    - `cancel.ts` records as failed what was pending when the receiver was disabled.
-//    - `open-target.ts` opens the receiver, which prepares each attempt: `webhooks/open.ts` writes
-//      and signs the payload, `channels/{email,slack,push}/open.ts` compose the message.
+//    - `open-sender.ts` opens the sender to the receiver, which prepares each attempt:
+//      `webhooks/open.ts` writes and signs the payload, `channels/{email,slack,push}/open.ts`
+//      compose the message.
 //    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
 //    - `retry-schedule.ts` decides the result: success, a retry, failure, or a disabled receiver.
 //    - `record.ts` records this, and renews or releases the claim.
@@ -36,7 +37,7 @@ interface Sending {
   /** Resolves when the worker has finished with the receiver. */
   done: Promise<void>;
   /** How many receivers the account has. */
-  accountWebhooks: number;
+  accountReceivers: number;
 }
 
 /**
@@ -50,7 +51,7 @@ export async function handleMessage(
 ): Promise<Sending | null> {
   const number = webhook ?? (await fanOut(context, account));
   if (number === null) return null;
-  const claimed = await claimWebhook(context, { account, number });
+  const claimed = await claimReceiver(context, { account, number });
   if (!claimed) return null;
-  return { done: deliver(context, claimed), accountWebhooks: claimed.accountWebhooks };
+  return { done: deliver(context, claimed), accountReceivers: claimed.accountReceivers };
 }

@@ -10,15 +10,17 @@ import { type LazyOutput, lazy } from '../lib/lazy';
 import { type Id, parseId } from '../lib/typeid';
 import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
 
-// A receiver is a row of the table `webhooks`: a webhook, or a channel, which notifies people. The
-// devices of members are in the same table, and in `channels/push`.
+// A receiver is a row of the table `webhooks`: a webhook, a channel, which notifies people, or a
+// device of a member. Deliveries and queue messages name it `webhook`, by its number. Devices have
+// their own operations, in `channels/push`.
 
-/** A row of the table: a webhook, a channel or a device. */
-export type WebhookRow = typeof webhooks.$inferSelect;
+/** A webhook, a channel or a device. */
+export type ReceiverRow = typeof webhooks.$inferSelect;
 
+/** What the API calls a receiver. */
 export type ReceiverNoun = 'webhook' | 'channel';
 
-/** The condition that finds the receivers of a noun. */
+/** The conditions that find the receivers of each noun. */
 export const isOf = {
   webhook: eq(webhooks.kind, 'webhook'),
   channel: inArray(webhooks.kind, CHANNEL_KINDS),
@@ -110,8 +112,8 @@ export async function listReceivers(
   context: UserContext,
   noun: ReceiverNoun,
   input: LazyOutput<typeof ReceiverListQuery>,
-  preloaded?: WebhookRow[],
-): Promise<Page<WebhookRow>> {
+  preloaded?: ReceiverRow[],
+): Promise<Page<ReceiverRow>> {
   const { account } = context.principal;
   const page = await openPage<Id<'webhook'>>(
     context,

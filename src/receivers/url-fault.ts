@@ -2,7 +2,7 @@ import type { Config, Runtime } from '../env';
 import { findNameFault } from '../lib/name-lookup';
 import { findTargetFault, isLoopback } from '../lib/target';
 
-/** Maximum length of the URL of a receiver. */
+/** Maximum length of the URL of a webhook or a device. */
 export const MAX_URL_LENGTH = 2_048;
 
 /** Why nothing may be sent to a URL, judged by the addresses of its host too; null if it may. */

@@ -12,7 +12,7 @@ import {
 } from '../../receivers/channels/channel';
 import { preloadChannelDelivery } from '../../receivers/channels/deliveries/delivery';
 import { getChannelDelivery } from '../../receivers/channels/deliveries/get';
-import { repeatMessage } from '../../receivers/channels/deliveries/redeliver';
+import { redeliverByChannel } from '../../receivers/channels/deliveries/redeliver';
 import { requireRow } from '../../receivers/receiver';
 import { type Refusal, refusalOf } from '../frame/form';
 import { loadNames } from '../frame/names';
@@ -128,7 +128,7 @@ function RequestLink({
 export async function sendMessageAgain(c: DeliveryContext): Promise<Response> {
   const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
-    const again = await repeatMessage(c.var.signedIn.context, { delivery });
+    const again = await redeliverByChannel(c.var.signedIn.context, { delivery });
     return redirectAndTell(
       c,
       `/console/channels/${again.channel_id}/deliveries/${again.id}`,

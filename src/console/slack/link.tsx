@@ -15,7 +15,7 @@ import { LinkQuery, readLinkAddress } from '../../receivers/channels/slack/link-
 import { linkSlackUser, selectLinkedChannel } from '../../receivers/channels/slack/links';
 import type { SlackUser } from '../../receivers/channels/slack/payload';
 import { openSecrets } from '../../receivers/channels/slack/secrets';
-import type { WebhookRow } from '../../receivers/receiver';
+import type { ReceiverRow } from '../../receivers/receiver';
 import { readForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Facts } from '../parts/blocks';
@@ -43,7 +43,7 @@ export const linkRoutes = new Hono<AppEnv>()
 
 /** A Slack user who asks to be linked to the member who is signed in. */
 interface Proposal {
-  channel: WebhookRow;
+  channel: ReceiverRow;
   user: SlackUser;
   member: MemberRef;
   email: string | null;

@@ -22,7 +22,7 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
 import { MAX_AGENTS, requireAgents, selectAgents } from '../named-agents';
-import { requireRow, type WebhookRow } from '../receiver';
+import { type ReceiverRow, requireRow } from '../receiver';
 import { ChannelFilter, presentFilter } from './filter';
 import { MAX_SLACK_CHANNELS } from './slack/config';
 import { inboundUrlOf, openSecrets } from './slack/secrets';
@@ -144,7 +144,7 @@ export const Channel = lazy(() =>
 export type Channel = LazyOutput<typeof Channel>;
 
 type ShownRow = Pick<
-  WebhookRow,
+  ReceiverRow,
   | 'id'
   | 'kind'
   | 'name'
@@ -186,7 +186,7 @@ export async function describeChannel(
     config,
     principal,
   }: { config: Pick<Config, 'keyring' | 'publicUrl'>; principal: Pick<UserPrincipal, 'scopes'> },
-  row: ShownRow & Pick<WebhookRow, 'secret'>,
+  row: ShownRow & Pick<ReceiverRow, 'secret'>,
 ): Promise<Channel> {
   if (!principal.scopes.includes('channels:write')) return presentChannel(row);
   const secrets = await openSecrets(config.keyring, row);
@@ -212,7 +212,7 @@ export async function preloadChannel(c: RequestContext, reader: Reader, account:
  * The row that the preload found.
  * @throws Problem `not_found`
  */
-export function requireChannel(loaded: WebhookRow[] | undefined): WebhookRow {
+export function requireChannel(loaded: ReceiverRow[] | undefined): ReceiverRow {
   return requireRow(loaded, 'channel');
 }
 

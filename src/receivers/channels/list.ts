@@ -7,7 +7,7 @@ import { answer, ok, operation } from '../../http/operation';
 import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import type { LazyOutput } from '../../lib/lazy';
-import { listReceivers, ReceiverListQuery, receiverList, type WebhookRow } from '../receiver';
+import { listReceivers, ReceiverListQuery, type ReceiverRow, receiverList } from '../receiver';
 import { Channel, describeChannel } from './channel';
 
 /**
@@ -17,7 +17,7 @@ import { Channel, describeChannel } from './channel';
 export async function listChannels(
   context: UserContext,
   input: LazyOutput<typeof ReceiverListQuery>,
-  preloaded?: WebhookRow[],
+  preloaded?: ReceiverRow[],
 ): Promise<Page<Channel>> {
   const { data, ...rest } = await listReceivers(context, 'channel', input, preloaded);
   return { data: await Promise.all(data.map((row) => describeChannel(context, row))), ...rest };

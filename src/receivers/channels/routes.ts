@@ -3,7 +3,7 @@ import { createChannelRoute } from './create';
 import { deleteChannelRoute } from './delete';
 import { getChannelDeliveryRoute } from './deliveries/get';
 import { listChannelDeliveriesRoute } from './deliveries/list';
-import { repeatMessageRoute } from './deliveries/redeliver';
+import { redeliverByChannelRoute } from './deliveries/redeliver';
 import { getChannelRoute } from './get';
 import { listChannelsRoute } from './list';
 import { listNotificationsRoute } from './notifications';
@@ -26,7 +26,7 @@ export const channelRoutes = new Hono()
   .route('/', testChannelRoute)
   .route('/', listChannelDeliveriesRoute)
   .route('/', getChannelDeliveryRoute)
-  .route('/', repeatMessageRoute)
+  .route('/', redeliverByChannelRoute)
   .route('/', listNotificationsRoute)
   .route('/', getNotificationSettingsRoute)
   .route('/', updateNotificationSettingsRoute)

@@ -7,7 +7,7 @@ import { withPrefix } from '../../lib/typeid';
 import { createDelivery } from '../deliveries/create';
 import type { ShownDelivery } from '../deliveries/delivery';
 import { writePayload } from '../deliveries/payload';
-import type { WebhookRow } from '../receiver';
+import type { ReceiverRow } from '../receiver';
 import { preloadChannel, requireChannel } from './channel';
 import { ChannelDelivery, presentChannelDelivery } from './deliveries/delivery';
 import { slackChannelsOf } from './slack/config';
@@ -21,7 +21,7 @@ import { slackChannelsOf } from './slack/config';
  */
 export async function testChannel(
   context: UserContext,
-  { channel }: { channel: WebhookRow },
+  { channel }: { channel: ReceiverRow },
 ): Promise<ChannelDelivery> {
   const event = 'webhook.test';
   const id = withPrefix('chan', channel.id);
@@ -38,12 +38,12 @@ export async function testChannel(
     payload,
     ...recipient,
   } as const;
-  const receiver = {
+  const presenter = {
     noun: 'channel' as const,
     present: (row: ShownDelivery) =>
       presentChannelDelivery(id, { ...row, aboutPermission: null, reminder: null, ...recipient }),
   };
-  return createDelivery(context, delivery, receiver, further);
+  return createDelivery(context, delivery, presenter, further);
 }
 
 export const testChannelRoute = new Hono().post(

@@ -17,7 +17,7 @@ import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { closeFeed, openFeed } from '../../outbox/feed';
 import { activationColumns } from '../activation';
-import type { WebhookRow } from '../receiver';
+import type { ReceiverRow } from '../receiver';
 import {
   Channel,
   channelFields,
@@ -67,9 +67,9 @@ export async function updateChannel(
   { id, agents, ...fields }: { id: Id<'chan'>; agents: { id: string }[] } & Fields,
 ): Promise<Channel> {
   const { principal, config, runtime } = context;
-  const receiver =
-    fields.config === undefined ? null : await changeReceiver(context, id, fields.config);
-  requireAgentsOfFilters(fields.filter, receiver?.channels ?? [], agents);
+  const changed =
+    fields.config === undefined ? null : await changeConfig(context, id, fields.config);
+  requireAgentsOfFilters(fields.filter, changed?.channels ?? [], agents);
   const account = principal.account.number;
   const now = runtime.now();
   const columns = {
@@ -79,24 +79,22 @@ export async function updateChannel(
       actions: fields.filter?.actions ?? null,
       agentIds: fields.filter?.agent_ids ?? null,
     }),
-    ...receiver?.columns,
+    ...changed?.columns,
     updatedAt: now,
-    ...activationColumns(account, fields.is_active, receiver?.replaced ? sql`1` : sql`0`, now),
+    ...activationColumns(account, fields.is_active, changed?.replaced ? sql`1` : sql`0`, now),
   };
-  const isUnchanged = receiver?.replaced
-    ? eq(webhooks.secret, receiver.replaced.secret)
-    : undefined;
+  const isUnchanged = changed?.replaced ? eq(webhooks.secret, changed.replaced.secret) : undefined;
   const found = and(isChannel(account, id), isUnchanged);
   const [[row]] = await context.ledger.change({
     record: userActivity(context, 'channel.updated', id, { changes: Object.keys(fields) }),
     guards: [
-      receiver?.replaced ? channelWasAsRead(found) : targetExists('channel', webhooks, found),
+      changed?.replaced ? channelWasAsRead(found) : targetExists('channel', webhooks, found),
     ],
     changes: (write) => [
       write.update(webhooks).set(columns).where(found).returning(),
       ...openFeed(write, account),
       closeFeed(write, account),
-      ...(receiver?.replaced ? [endLinksOfChannel(write, account, receiver.replaced.number)] : []),
+      ...(changed?.replaced ? [endLinksOfChannel(write, account, changed.replaced.number)] : []),
       ...(fields.is_active === false ? [dropHeldMessages(write, account, id)] : []),
     ],
     answer: null,
@@ -121,23 +119,23 @@ function dropHeldMessages(write: RecordWriter, account: number, id: Id<'chan'>) 
 }
 
 /** How a channel's `config` changes. */
-interface ChangedReceiver {
-  columns: Partial<Pick<WebhookRow, 'config' | 'secret' | 'inboundHash'>>;
+interface ChangedConfig {
+  columns: Partial<Pick<ReceiverRow, 'config' | 'secret' | 'inboundHash'>>;
   /** The new Slack channels; none if they stay, and for e-mail. */
   channels: SlackConfig['channels'];
   /** The row whose secrets are replaced; null if they stay. */
-  replaced: WebhookRow | null;
+  replaced: ReceiverRow | null;
 }
 
 /**
  * Checks a new `config` with the schema of the stored kind, and makes the columns that it changes.
  * @throws Problem `not_found`, `invalid_request`
  */
-async function changeReceiver(
+async function changeConfig(
   { reader, principal, config: { keyring }, runtime }: UserContext,
   id: Id<'chan'>,
   config: JsonObject,
-): Promise<ChangedReceiver> {
+): Promise<ChangedConfig> {
   const [rows] = await reader.load([
     reader.select().from(webhooks).where(isChannel(principal.account.number, id)),
   ]);

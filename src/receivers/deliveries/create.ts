@@ -11,7 +11,7 @@ import { markDue } from './pending';
 
 /** A delivery that a client asks for. */
 interface NewDelivery {
-  /** The number of the webhook or channel. */
+  /** The number of the receiver. */
   webhook: number;
   event: DeliveryEvent;
   /** The first delivery of the event; null if this is the first one. */
@@ -32,8 +32,8 @@ interface NewDelivery {
   slackChannel?: string | null;
 }
 
-/** The API's noun for the receiver of a delivery, and how it shows the delivery. */
-export interface Receiver<T> {
+/** The API's noun for the receiver of a delivery, and how the API shows the delivery. */
+export interface DeliveryPresenter<T> {
   noun: ReceiverNoun;
   present: (row: ShownDelivery) => T;
 }
@@ -42,12 +42,12 @@ export interface Receiver<T> {
  * Creates a delivery to one webhook or channel, whatever its filters, and enqueues a message for
  * it.
  * @param furtherSlackChannels the Slack channels that get the same, each with a delivery of its own
- * @throws Problem `conflict` if the webhook is disabled or deleted, or the agent is deleted
+ * @throws Problem `conflict` if the receiver is disabled or deleted, or the agent is deleted
  */
 export async function createDelivery<T extends object>(
   { principal, runtime, ledger, config }: UserContext,
   { webhook, ...input }: NewDelivery,
-  { noun, present }: Receiver<T>,
+  { noun, present }: DeliveryPresenter<T>,
   furtherSlackChannels: readonly string[] = [],
 ): Promise<T> {
   const account = principal.account.number;
@@ -70,7 +70,7 @@ export async function createDelivery<T extends object>(
     input.agent === null ? undefined : hasRow(agents, eq(agents.number, input.agent)),
   );
   const disableCount = sql<number>`(select ${webhooks.disableCount} from ${webhooks} where ${isThis})`;
-  const target = { webhook, disableCount };
+  const receiver = { webhook, disableCount };
   const delivery = present({ ...row, isCanceled: 0 });
   const further = furtherSlackChannels.map((slackChannel) => ({
     ...row,
@@ -93,7 +93,7 @@ export async function createDelivery<T extends object>(
         number: webhooks.number,
         isSlow: webhooks.isSlow,
       }),
-      ...[row, ...further].map((each) => write.insert(deliveries).values({ ...each, ...target })),
+      ...[row, ...further].map((each) => write.insert(deliveries).values({ ...each, ...receiver })),
     ],
     answer: { value: delivery, subject: principal.account.id },
   });

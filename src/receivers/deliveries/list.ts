@@ -13,7 +13,7 @@ import { defineList, loadPage, type RowsOf } from '../../http/list';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, idBytes, parseId } from '../../lib/typeid';
-import type { WebhookRow } from '../receiver';
+import type { ReceiverRow } from '../receiver';
 import {
   agentExists,
   DeliveryStatus,
@@ -112,7 +112,7 @@ export function deliveryList(isReceiver: (account: SQL<number>) => SQL | undefin
 /** The rows of a page of {@link deliveryList}. */
 export type DeliveryRows = RowsOf<ReturnType<typeof deliveryList>>;
 
-export type ListInput = { webhook: WebhookRow } & LazyOutput<typeof DeliveryListQuery>;
+export type ListInput = { webhook: ReceiverRow } & LazyOutput<typeof DeliveryListQuery>;
 
 /** A delivery as {@link listDeliveriesAs} reads it. */
 export type ListedDelivery = ShownDelivery &

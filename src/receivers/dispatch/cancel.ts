@@ -3,7 +3,7 @@ import { deliveries, webhooks } from '../../db/schema';
 import type { DispatchContext } from '../context';
 import { CANCELED_ERROR } from '../deliveries/delivery';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isCanceledFor } from '../deliveries/pending';
-import type { ClaimedWebhook } from '../target';
+import type { ClaimedReceiver } from '../sender';
 import { isClaimed } from './claim';
 import { CLAIM_DURATION } from './limits';
 
@@ -11,15 +11,15 @@ import { CLAIM_DURATION } from './limits';
 const SLICE = 500;
 
 /**
- * Records as failed a slice of the deliveries that were pending when their webhook was disabled,
+ * Records as failed a slice of the deliveries that were pending when their receiver was disabled,
  * and renews the claim.
  * @returns whether there may be more
  */
 export async function recordCanceled(
   { ledger, runtime }: DispatchContext,
-  claimed: ClaimedWebhook,
+  claimed: ClaimedReceiver,
 ): Promise<boolean> {
-  const { number } = claimed.webhook;
+  const { number } = claimed.receiver;
   const now = runtime.now();
   const key = sql`${deliveries.webhook}, ${deliveries.id}`;
   const isInSlice = sql`(${key}) in (

@@ -3,11 +3,11 @@ import { accounts, webhooks } from '../../db/schema';
 import { MINUTE } from '../../lib/time';
 import type { DispatchContext } from '../context';
 import { findDueDeliveries } from '../deliveries/due';
-import type { ClaimedWebhook } from '../target';
+import type { ClaimedReceiver } from '../sender';
 import { CLAIM_DURATION, pageSizeSql } from './limits';
 
 /**
- * How long the webhooks of an inactive account wait before a worker looks at them again, in
+ * How long the receivers of an inactive account wait before a worker looks at them again, in
  * milliseconds.
  */
 const INACTIVE_ACCOUNT_DELAY = 5 * MINUTE;
@@ -15,18 +15,18 @@ const INACTIVE_ACCOUNT_DELAY = 5 * MINUTE;
 const LEASE_BYTES = 8;
 
 /**
- * Claims a webhook for one worker, with its first due deliveries.
+ * Claims a receiver for one worker, with its first due deliveries.
  *
  * The claim expires after 26 s, so that a crash delays deliveries and loses none. Two workers never
- * hold the same webhook: the UPDATE takes only a webhook without a claim, or with one that has
+ * have the same receiver: the UPDATE takes only a receiver without a claim, or with one that has
  * expired.
  * @returns null if another worker has claimed it, its account is inactive, it is deleted, or it is
  *   disabled and has nothing to cancel
  */
-export async function claimWebhook(
+export async function claimReceiver(
   { reader, ledger, runtime }: DispatchContext,
   key: { account: number; number: number },
-): Promise<ClaimedWebhook | null> {
+): Promise<ClaimedReceiver | null> {
   const now = runtime.now();
   const lease = runtime.random(LEASE_BYTES);
   const limit = sql`coalesce((
@@ -35,7 +35,7 @@ export async function claimWebhook(
   const isThis = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
   const activeAccount = sql`
     select 1 from ${accounts} where ${accounts.number} = ${key.account} and ${accounts.isActive} = 1`;
-  const [[webhook], , [account], due] = await ledger.write({
+  const [[receiver], , [account], due] = await ledger.write({
     changes: (write) => [
       write
         .update(webhooks)
@@ -65,9 +65,9 @@ export async function claimWebhook(
         .select({
           plan: accounts.plan,
           auditRetentionDays: accounts.auditRetentionDays,
-          webhookCount:
+          receiverCount:
             sql<number>`(select count(*) from ${webhooks} where ${webhooks.account} = ${key.account})`.as(
-              'webhook_count',
+              'receiver_count',
             ),
         })
         .from(accounts)
@@ -75,20 +75,20 @@ export async function claimWebhook(
       findDueDeliveries(reader, key, now, limit),
     ],
   });
-  if (!webhook || !account) return null;
+  if (!receiver || !account) return null;
   return {
-    webhook: { ...webhook, lease },
+    receiver: { ...receiver, lease },
     account,
     claimedAt: now,
     due,
-    accountWebhooks: account.webhookCount,
+    accountReceivers: account.receiverCount,
   };
 }
 
 /**
- * The condition that finds a claimed webhook as long as the claim holds: no other worker has
- * claimed the webhook, and no new URL or activation has reset it.
+ * The condition that finds a claimed receiver as long as the claim is valid: no other worker has
+ * claimed the receiver, and no new URL or activation has reset it.
  */
-export function isClaimed({ webhook }: ClaimedWebhook): SQL | undefined {
-  return and(eq(webhooks.number, webhook.number), eq(webhooks.lease, webhook.lease));
+export function isClaimed({ receiver }: ClaimedReceiver): SQL | undefined {
+  return and(eq(webhooks.number, receiver.number), eq(webhooks.lease, receiver.lease));
 }

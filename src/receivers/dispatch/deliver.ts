@@ -1,17 +1,17 @@
 import { MINUTE } from '../../lib/time';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import type { DispatchContext } from '../context';
-import type { ClaimedWebhook } from '../target';
+import type { ClaimedReceiver } from '../sender';
 import { recordCanceled } from './cancel';
 import { batchSize, pageSize, WORK_TIME } from './limits';
-import { openTarget } from './open-target';
-import { recordAttempts, recordLastBatch } from './record';
-import { sendBatch, type WebhookHealth } from './send-batch';
+import { openSender } from './open-sender';
+import { finishPage, recordAttempts } from './record';
+import { type ReceiverHealth, sendBatch } from './send-batch';
 
 /** Maximum delay of a queue message. For what is due later, `enqueue-due.ts` sends one in time. */
 const MAX_MESSAGE_DELAY = 10 * MINUTE;
 
-/** The rest of the work when a worker has finished with a webhook. */
+/** The rest of the work when a worker has finished with a receiver. */
 interface Finished {
   isSlow: boolean;
   /** When the next delivery is due; null if there is none. */
@@ -20,17 +20,17 @@ interface Finished {
 }
 
 /**
- * Delivers to a claimed webhook for some seconds, and enqueues a message for what is left.
+ * Delivers to a claimed receiver for some seconds, and enqueues a message for what is left.
  *
  * It delivers at least once: after a crash, attempts that were made and not recorded are made
  * again.
  */
-export async function deliver(context: DispatchContext, claimed: ClaimedWebhook): Promise<void> {
-  const { webhook, claimedAt, due } = claimed;
+export async function deliver(context: DispatchContext, claimed: ClaimedReceiver): Promise<void> {
+  const { receiver, claimedAt, due } = claimed;
   const deadline = claimedAt + WORK_TIME;
   // The next worker cancels what is left at the deadline.
   while (
-    webhook.hasCanceled &&
+    receiver.hasCanceled &&
     context.runtime.now() < deadline &&
     (await recordCanceled(context, claimed))
   );
@@ -42,25 +42,25 @@ export async function deliver(context: DispatchContext, claimed: ClaimedWebhook)
 /**
  * Sends due deliveries in batches, page by page, until none is left or the worker has to stop.
  * Records each batch while it sends the next.
- * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
+ * @returns null if the receiver was deleted, reset or claimed by another worker meanwhile
  */
 async function sendDue(
   context: DispatchContext,
-  claimed: ClaimedWebhook,
+  claimed: ClaimedReceiver,
   deadline: number,
 ): Promise<Finished | null> {
   const { runtime } = context;
-  const target = await openTarget(context, claimed);
-  const { kind } = claimed.webhook;
-  let messages = target.divide(claimed.due);
-  let health: WebhookHealth = claimed.webhook;
+  const sender = await openSender(context, claimed);
+  const { kind } = claimed.receiver;
+  let messages = sender.divide(claimed.due);
+  let health: ReceiverHealth = claimed.receiver;
   let recording: ReturnType<typeof recordAttempts> = Promise.resolve({
     mayContinue: true,
     unrecorded: [],
   });
   for (;;) {
     const next = messages.splice(0, batchSize(health));
-    const batch = await sendBatch(runtime, target, health, next, deadline);
+    const batch = await sendBatch(runtime, sender, health, next, deadline);
     const { mayContinue, unrecorded } = await recording;
     const isInOtherQueue = batch.isSlow !== health.isSlow;
     const isOver =
@@ -72,22 +72,25 @@ async function sendDue(
     }
     const last = { ...batch, updates: [...unrecorded, ...batch.updates] };
     const limit = pageSize({ kind, isSlow: batch.isSlow });
-    const remaining = await recordLastBatch(context, claimed, last, isOver, limit);
+    const remaining = await finishPage(context, claimed, last, { isOver, limit });
     if (!remaining) return null;
     if (!remaining.due)
       return { isSlow: batch.isSlow, dueAt: remaining.dueAt, hasSent: batch.updates.length > 0 };
-    messages = target.divide(remaining.due);
+    messages = sender.divide(remaining.due);
   }
 }
 
-/** Releases the claim of a webhook that has no due delivery. */
+/** Releases the claim of a receiver that has no due delivery. */
 async function release(
   context: DispatchContext,
-  claimed: ClaimedWebhook,
+  claimed: ClaimedReceiver,
 ): Promise<Finished | null> {
-  const { isSlow, failingSince } = claimed.webhook;
+  const { isSlow, failingSince } = claimed.receiver;
   const nothing = { updates: [], isSlow, failingSince, disabledReason: null };
-  const remaining = await recordLastBatch(context, claimed, nothing, true, 0);
+  const remaining = await finishPage(context, claimed, nothing, {
+    isOver: true,
+    limit: 0,
+  });
   return remaining && { isSlow, dueAt: remaining.dueAt, hasSent: false };
 }
 
@@ -97,12 +100,12 @@ async function release(
  */
 async function reschedule(
   { shard, runtime, config }: DispatchContext,
-  { webhook }: ClaimedWebhook,
+  { receiver }: ClaimedReceiver,
   { isSlow, dueAt, hasSent }: Finished,
 ): Promise<void> {
   if (dueAt === null) return;
   const delay = Math.max(0, dueAt - runtime.now());
   if (delay > MAX_MESSAGE_DELAY || (delay > 0 && !hasSent)) return;
-  const message = { shard, account: webhook.account, webhook: webhook.number };
+  const message = { shard, account: receiver.account, webhook: receiver.number };
   await enqueueWebhook(config.webhooks, message, { isSlow, delay });
 }

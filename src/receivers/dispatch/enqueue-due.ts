@@ -9,7 +9,7 @@ import { CLAIM_DURATION } from './limits';
 /** Maximum number of messages of one slice: a queue takes 100 at once. */
 const MESSAGES = 100;
 
-/** The services with which the cron tasks of webhooks find and enqueue what is due. */
+/** The services with which the cron tasks of receivers find and enqueue what is due. */
 interface EnqueueContext {
   shard: string;
   reader: Reader;
@@ -52,8 +52,8 @@ export async function enqueuePendingEvents({
 }
 
 /**
- * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to
- * cancel, or their claim expired because its worker crashed. Releases such a claim. Each webhook is
+ * Enqueues messages for a slice of the receivers that are due: they have a delivery to send or to
+ * cancel, or their claim expired because its worker crashed. Releases such a claim. Each receiver is
  * due again after the duration of a claim.
  * @returns whether there may be more
  */
@@ -97,11 +97,11 @@ interface Place {
 }
 
 /**
- * Makes a function that enqueues, slice by slice, messages for the feeds and webhooks that become
- * due before a claim made now would expire. Each message is delayed until its feed or webhook is
+ * Makes a function that enqueues, slice by slice, messages for the feeds and receivers that become
+ * due before a claim made now would expire. Each message is delayed until its feed or receiver is
  * due.
  *
- * So a webhook that a crashed worker has claimed, or whose message the queue has lost, continues as
+ * So a receiver that a crashed worker has claimed, or whose message the queue has lost, continues as
  * soon as it is due, and not with the next run of the cron tasks a minute later. A message does
  * nothing if another one was handled before.
  * @param open gives the context with the current time

@@ -3,7 +3,7 @@ import { codeOf } from '../../db/columns';
 import { RECEIVER_KINDS, type ReceiverKind, webhooks } from '../../db/schema';
 import { SECOND } from '../../lib/time';
 
-// How much and how long one worker sends to a webhook before it leaves the rest to a new message.
+// How much and how long one worker sends to a receiver before it leaves the rest to a new message.
 // Times are in milliseconds.
 
 /** Maximum deliveries that a worker reads from the database at once. */
@@ -14,7 +14,7 @@ const PAGE_SIZE = 400;
  */
 const BATCH_SIZE = 100;
 /**
- * Both sizes for a slow webhook: one message for each connection, as each may take the whole
+ * Both sizes for a slow receiver: one message for each connection, as each may take the whole
  * REQUEST_TIMEOUT.
  */
 const SLOW_BATCH_SIZE = 6;
@@ -41,7 +41,7 @@ export function pageSizeSql(): SQL {
 }
 
 /**
- * How long after it claimed the webhook a worker may start another batch. Renewals of the claim do
+ * How long after it claimed the receiver a worker may start another batch. Renewals of the claim do
  * not extend it.
  */
 export const WORK_TIME = 5 * SECOND;
@@ -50,14 +50,14 @@ export const WORK_TIME = 5 * SECOND;
  * take the whole WORK_TIME, and then nothing would be sent.
  */
 export const OVERTIME = 2 * SECOND;
-/** How long a receiver may take to answer completely. */
+/** How long a server may take to answer completely. */
 export const REQUEST_TIMEOUT = 15 * SECOND;
 /** How long the database may take to record the attempts. */
 const RECORD_TIME = 4 * SECOND;
 
 /**
  * How long a claim lasts: as long as a worker may take. The worker renews its claim with each
- * batch, so that no other worker sends the same deliveries. After a crash the webhook is free again
+ * batch, so that no other worker sends the same deliveries. After a crash the receiver is free again
  * once the claim has expired.
  */
 export const CLAIM_DURATION = WORK_TIME + OVERTIME + REQUEST_TIMEOUT + RECORD_TIME;

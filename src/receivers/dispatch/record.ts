@@ -10,7 +10,7 @@ import { closeFeed, markFeed } from '../../outbox/feed';
 import type { DispatchContext } from '../context';
 import { type DueDelivery, findDueDeliveries } from '../deliveries/due';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
-import type { ClaimedWebhook } from '../target';
+import type { ClaimedReceiver } from '../sender';
 import { isClaimed } from './claim';
 import { CLAIM_DURATION } from './limits';
 import type { DeliveryUpdate } from './retry-schedule';
@@ -20,67 +20,65 @@ const channel = alias(webhooks, 'channel');
 
 /**
  * Records the attempts of a batch, and renews the claim. It never throws.
- * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or
+ * @returns whether the worker may continue: not if the receiver was disabled, deleted, reset or
  *   claimed by another worker meanwhile, nor if the database failed. After a failure `unrecorded`
  *   has the updates, to be recorded later
  */
 export async function recordAttempts(
   { ledger, runtime }: DispatchContext,
-  claimed: ClaimedWebhook,
+  claimed: ClaimedReceiver,
   updates: readonly DeliveryUpdate[],
 ): Promise<{ mayContinue: boolean; unrecorded: readonly DeliveryUpdate[] }> {
   const renewed = { dueAt: runtime.now() + CLAIM_DURATION };
-  const isHeld = isClaimed(claimed);
   try {
-    const [, [held]] = await ledger.write({
+    const [, [stillClaimed]] = await ledger.write({
       changes: (write) => [
         updateDeliveries(write, claimed, updates),
         write
           .update(webhooks)
           .set(renewed)
-          .where(isHeld)
+          .where(isClaimed(claimed))
           .returning({ hasCanceled: webhooks.hasCanceled }),
       ],
     });
-    return { mayContinue: held !== undefined && !held.hasCanceled, unrecorded: [] };
+    return { mayContinue: stillClaimed !== undefined && !stillClaimed.hasCanceled, unrecorded: [] };
   } catch {
-    // Nothing is lost or hidden: `recordLastBatch` writes these updates next, and throws if that
+    // Nothing is lost or hidden: `finishPage` writes these updates next, and throws if that
     // fails too.
     return { mayContinue: false, unrecorded: updates };
   }
 }
 
-/** The pending work of a webhook after a batch. */
+/** The pending work of a receiver after a page of deliveries. */
 interface Remaining {
   /** Further due deliveries; null if the claim was released. */
   due: DueDelivery[] | null;
-  /** When a worker has to look at the webhook again; null if it has no pending delivery. */
+  /** When a worker has to look at the receiver again; null if it has no pending delivery. */
   dueAt: number | null;
 }
 
 /**
- * Records the last batch of attempts on the deliveries that were read together, and the webhook's
- * health. Disables the webhook if the batch gives a reason to; a device is ended instead, because
- * only its browser can make a new subscription.
+ * Finishes a page of deliveries, those that were read together: records its last batch of attempts
+ * and the receiver's health, and renews the claim with the next page or releases it. Disables the
+ * receiver if the batch gives a reason to; a device is ended instead, because only its browser can
+ * make a new subscription.
  *
  * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if
- * the webhook was disabled meanwhile: the next worker then cancels its deliveries.
- * @param isOver whether this worker has to stop
- * @param limit how many further deliveries to read
- * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile, or if it
+ * the receiver was disabled meanwhile: the next worker then cancels its deliveries.
+ * @param options `isOver`: whether this worker has to stop. `limit`: the size of the next page
+ * @returns null if the receiver was deleted, reset or claimed by another worker meanwhile, or if it
  *   was a device that is ended now
  */
-export async function recordLastBatch(
+export async function finishPage(
   { reader, ledger, runtime }: DispatchContext,
-  claimed: ClaimedWebhook,
+  claimed: ClaimedReceiver,
   { updates, isSlow, failingSince, disabledReason }: CompletedBatch,
-  isOver: boolean,
-  limit: number,
+  { isOver, limit }: { isOver: boolean; limit: number },
 ): Promise<Remaining | null> {
   const now = runtime.now();
-  const { number, account, lease } = claimed.webhook;
+  const { number, account, lease } = claimed.receiver;
   const isDisabled = disabledReason !== null;
-  if (isDisabled && claimed.webhook.kind === 'push') {
+  if (isDisabled && claimed.receiver.kind === 'push') {
     await ledger.write({ changes: (write) => endDevices(write, account, isClaimed(claimed)) });
     return null;
   }
@@ -103,7 +101,7 @@ export async function recordLastBatch(
     )`,
     updatedAt: now,
   };
-  const [, [held], , ...rest] = await ledger.write({
+  const [, [stillClaimed], , ...rest] = await ledger.write({
     changes: (write) => [
       updateDeliveries(write, claimed, updates),
       write
@@ -121,26 +119,26 @@ export async function recordLastBatch(
       // Channels notify people of the disabled webhook.
       ...(isDisabled ? [markFeed(write, account, now)] : []),
     ],
-    reads: [findDueDeliveries(reader, claimed.webhook, now, isOver || isDisabled ? 0 : limit)],
+    reads: [findDueDeliveries(reader, claimed.receiver, now, isOver || isDisabled ? 0 : limit)],
   });
   const due = rest.at(-1) as DueDelivery[];
-  return held ? { due: held.lease && due, dueAt: held.dueAt } : null;
+  return stillClaimed ? { due: stillClaimed.lease && due, dueAt: stillClaimed.dueAt } : null;
 }
 
 /**
  * Updates deliveries that are still pending: others were completed or canceled meanwhile. The
- * webhook's number comes from the JSON rows: as a parameter it would make SQLite scan all
- * deliveries of the webhook.
+ * receiver's number comes from the JSON rows: as a parameter it would make SQLite scan all
+ * deliveries of the receiver.
  */
 function updateDeliveries(
   write: Pick<InternalWriter, 'update'>,
-  { webhook }: ClaimedWebhook,
+  { receiver }: ClaimedReceiver,
   updates: readonly DeliveryUpdate[],
 ) {
   const rows = updates.map((update) => ({
     ...update,
     id: toHex(idBytes(update.id)),
-    webhook: webhook.number,
+    webhook: receiver.number,
     status: DELIVERY_STATUSES.indexOf(update.status),
     failures: update.failures && JSON.stringify(update.failures),
   }));

@@ -25,7 +25,7 @@ export const RETRY_DELAYS = [
 const JITTER = 0.2;
 
 /**
- * Milliseconds after which a webhook is disabled if every attempt since the first failure has
+ * Milliseconds after which a receiver is disabled if every attempt since the first failure has
  * failed.
  */
 const DISABLE_AFTER = 5 * DAY;
@@ -61,13 +61,13 @@ export function drawJitter(runtime: Pick<Runtime, 'random'>): number {
  * Decides the new state of a delivery: succeeded, pending until the next retry or until its
  * recipient may get more, or failed.
  * @param jitter as {@link drawJitter} drew it
- * @param gone the statuses that mean that the receiver is gone
+ * @param goneStatuses the statuses after which the receiver gets nothing more
  */
 export function updateDelivery(
   runtime: Pick<Runtime, 'now'>,
   delivery: DueDelivery,
   attempt: CompletedAttempt,
-  { jitter, gone }: { jitter: number; gone: readonly number[] },
+  { jitter, goneStatuses }: { jitter: number; goneStatuses: readonly number[] },
 ): DeliveryUpdate {
   const { id, failures, postponements, digestGroup } = delivery;
   const now = runtime.now();
@@ -107,7 +107,7 @@ export function updateDelivery(
     ...common,
     failures: [...(failures ?? []), { at, statusCode, error, duration }],
   };
-  const isGone = statusCode !== null && gone.includes(statusCode);
+  const isGone = statusCode !== null && goneStatuses.includes(statusCode);
   const delay = isGone ? null : retryDelay(attempts, outcome, jitter);
   if (delay === null) return { ...failed, status: 'failed', dueAt: null, completedAt: now };
   return { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
@@ -144,20 +144,20 @@ function retryDelay(attempts: number, { retryAfter }: Outcome, jitter: number): 
   const step = RETRY_DELAYS[attempts - 1];
   if (step === undefined) return null;
   const delay = Math.round(step * jitter);
-  // A receiver may ask for a longer wait, but not for one beyond the next step.
+  // A server may ask for a longer wait, but not for one beyond the next step.
   return Math.max(delay, Math.min(retryAfter ?? 0, RETRY_DELAYS[attempts] ?? step));
 }
 
 /**
- * Why a webhook is to be disabled after an attempt; null if it is not.
+ * Why a receiver is to be disabled after an attempt; null if it is not.
  * @param failingSince when the first attempt failed since the last success
  */
 export function findDisabledReason(
   { at, statusCode, error }: Outcome,
   failingSince: number | null,
-  gone: readonly number[],
+  goneStatuses: readonly number[],
 ): string | null {
-  if (statusCode !== null && gone.includes(statusCode))
+  if (statusCode !== null && goneStatuses.includes(statusCode))
     return `The receiver answered ${statusCode}: it is gone.`;
   if (error === null || failingSince === null || at - failingSince < DISABLE_AFTER) return null;
   return `Every attempt has failed since ${formatTime(failingSince)}.`;

@@ -1,8 +1,8 @@
 import type { Runtime } from '../../env';
 import { SECOND } from '../../lib/time';
 import type { DueDelivery } from '../deliveries/due';
-import type { WebhookRow } from '../receiver';
-import type { Target } from '../target';
+import type { ReceiverRow } from '../receiver';
+import type { Sender } from '../sender';
 import { OVERTIME } from './limits';
 import {
   type DeliveryUpdate,
@@ -18,21 +18,21 @@ const CONNECTIONS = 6;
 /** An attempt, or a check of the URL, is slow if it takes longer than this, in milliseconds. */
 const SLOW = SECOND;
 
-/** How well the receiver of a webhook answers. */
-export type WebhookHealth = Pick<WebhookRow, 'isSlow' | 'failingSince'>;
+/** How well the server of a receiver answers. */
+export type ReceiverHealth = Pick<ReceiverRow, 'isSlow' | 'failingSince'>;
 
-/** The results of a batch of attempts: for each delivery, and for their webhook. */
-export interface CompletedBatch extends WebhookHealth {
+/** The results of a batch of attempts: for each delivery, and for their receiver. */
+export interface CompletedBatch extends ReceiverHealth {
   updates: DeliveryUpdate[];
-  /** Why the webhook is to be disabled; null if it is not. */
+  /** Why the receiver is to be disabled; null if it is not. */
   disabledReason: string | null;
 }
 
 /**
- * Sends messages to one webhook or channel, six at a time.
+ * Sends messages to one receiver, six at a time.
  *
- * It starts no further message once the webhook is to be disabled or the time is over. It sends
- * nothing more to a webhook that is not marked slow after an attempt that failed or was slow: the
+ * It starts no further message once the receiver is to be disabled or the time is over. It sends
+ * nothing more to a receiver that is not marked slow after an attempt that failed or was slow: the
  * consumer of the slow queue sends the rest. The result has an update for each delivery of a
  * message that was started, and for no other.
  * @param messages the deliveries of each message
@@ -41,15 +41,15 @@ export interface CompletedBatch extends WebhookHealth {
  */
 export async function sendBatch(
   runtime: Runtime,
-  target: Target,
-  { isSlow, failingSince }: WebhookHealth,
+  sender: Sender,
+  { isSlow, failingSince }: ReceiverHealth,
   messages: readonly DueDelivery[][],
   deadline: number,
 ): Promise<CompletedBatch> {
-  const { gone } = target;
+  const { goneStatuses } = sender;
   const waiting = messages.values();
   const batch: CompletedBatch = { updates: [], isSlow, failingSince, disabledReason: null };
-  let hasTrouble = target.delay > SLOW;
+  let hasTrouble = sender.openDuration > SLOW;
   let isJudged = hasTrouble;
   const mayStart = () =>
     batch.disabledReason === null && (isSlow || !hasTrouble) && runtime.now() < deadline + OVERTIME;
@@ -59,16 +59,16 @@ export async function sendBatch(
     while (mayStart()) {
       const { value: message, done } = waiting.next();
       if (done) return;
-      const attempt = await sendAttempt(runtime, await target.prepare(message));
+      const attempt = await sendAttempt(runtime, await sender.prepare(message));
       const jitter = drawJitter(runtime);
       for (const delivery of message)
-        batch.updates.push(updateDelivery(runtime, delivery, attempt, { jitter, gone }));
+        batch.updates.push(updateDelivery(runtime, delivery, attempt, { jitter, goneStatuses }));
       if (attempt.kind !== 'made') continue;
       const { outcome } = attempt;
       isJudged = true;
       hasTrouble ||= outcome.error !== null || outcome.duration > SLOW;
       batch.failingSince = outcome.error === null ? null : (batch.failingSince ?? outcome.at);
-      batch.disabledReason ??= findDisabledReason(outcome, batch.failingSince, gone);
+      batch.disabledReason ??= findDisabledReason(outcome, batch.failingSince, goneStatuses);
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, sendNext));

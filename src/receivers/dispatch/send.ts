@@ -2,7 +2,7 @@ import type { Runtime } from '../../env';
 import { readAnswer } from '../../lib/read-answer';
 import { SECOND } from '../../lib/time';
 import { untilAborted } from '../../lib/until-aborted';
-import type { PreparedAttempt, RequestAttempt } from '../target';
+import type { PreparedAttempt, RequestAttempt } from '../sender';
 import { REQUEST_TIMEOUT } from './limits';
 
 /** How much of an answer is read if it is read at all; the rest is ignored. */
@@ -11,7 +11,7 @@ export const MAX_ANSWER_BYTES = 16 * 1024;
 const NOT_SECURE =
   'A secure connection could not be made: check the certificate, the port and the host name.';
 /**
- * Cloudflare's status codes for a receiver whose TLS handshake failed, or whose certificate is not
+ * Cloudflare's status codes for a server whose TLS handshake failed, or whose certificate is not
  * valid.
  */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
@@ -32,7 +32,7 @@ export interface Outcome {
   /** Why it failed, in plain words; null if it succeeded. */
   error: string | null;
   /**
-   * How long the receiver asks to wait before the next attempt, in milliseconds; null if it does
+   * How long the server asks to wait before the next attempt, in milliseconds; null if it does
    * not ask.
    */
   retryAfter: number | null;
@@ -42,7 +42,7 @@ export interface Outcome {
 
 const NO_ANSWER = { statusCode: null, retryAfter: null, slackMessage: null };
 
-/** Makes an attempt. Whatever the receiver does is an outcome, and never an exception. */
+/** Makes an attempt. Whatever the server does is an outcome, and never an exception. */
 export async function sendAttempt(
   runtime: Runtime,
   prepared: PreparedAttempt,
@@ -85,7 +85,7 @@ async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Ou
 }
 
 /**
- * Sends a request to a receiver. Without `judge`, the head of the answer decides, and its body is
+ * Sends a request to a server. Without `judge`, the head of the answer decides, and its body is
  * not read. With it, the answer must be complete, or reach MAX_ANSWER_BYTES, in time.
  */
 async function sendRequest(

@@ -9,7 +9,7 @@ import { writePayload } from '../deliveries/payload';
 import { presentWebhook } from '../webhooks/webhook';
 import type { PendingEvents } from './pending-events';
 import type { PermissionEvent } from './permission-events';
-import type { NotificationPlan, TargetWebhook } from './plan';
+import type { ActiveReceiver, NotificationPlan } from './plan';
 import { planNotifications } from './plan-notifications';
 import type { DeliveryDraft } from './select-drafts';
 import type { SliceDraft } from './write-deliveries';
@@ -28,11 +28,11 @@ const PRESENTERS: Record<FileKind, PresentFile<object>> = {
 
 /** Drafts the deliveries of entries, but for those whose agent has been deleted. */
 export function draftFromEntries(
-  { activeWebhooks }: PendingEvents,
+  { activeReceivers }: PendingEvents,
   entries: PendingEvents['entries'],
 ): DeliveryDraft[] {
   const event = 'audit.created';
-  const targets = activeWebhooks.filter(({ events }) => events.includes(event));
+  const targets = activeReceivers.filter(({ events }) => events.includes(event));
   return entries.flatMap(({ pos, agent, agentId }) =>
     targets
       .filter(({ agentIds }) => agentId !== null && (agentIds?.includes(agentId) ?? true))
@@ -41,11 +41,11 @@ export function draftFromEntries(
 }
 
 /** Drafts the deliveries of stops and resumes of the account to webhooks. */
-export function draftFromAccount({ activeWebhooks, accountEvents, accountId }: PendingEvents) {
+export function draftFromAccount({ activeReceivers, accountEvents, accountId }: PendingEvents) {
   return accountEvents.flatMap((source) => {
     const { id, event, at } = source;
     const payload = writePayload(event, at, accountEventData(accountId, source));
-    return activeWebhooks
+    return activeReceivers
       .filter(({ kind, events }) => kind === 'webhook' && events.includes(event))
       .map(
         ({ number }): DeliveryDraft => ({
@@ -66,13 +66,13 @@ function accountEventData(user_id: Id<'user'>, { event, at, by, reason }: Accoun
 
 export async function draftFromFiles(
   { shard, config }: DispatchContext,
-  { activeWebhooks, outcomes, accountId }: PendingEvents,
+  { activeReceivers, outcomes, accountId }: PendingEvents,
 ): Promise<DeliveryDraft[]> {
   const drafts: DeliveryDraft[] = [];
   for (const { isFailure, endedAt, ...file } of outcomes) {
     const { kind, id } = file;
     const event = FILE_EVENTS[kind][isFailure ? 'failed' : 'completed'];
-    const targets = activeWebhooks.filter(({ events }) => events.includes(event));
+    const targets = activeReceivers.filter(({ events }) => events.includes(event));
     if (targets.length === 0) continue;
     const data = await PRESENTERS[kind](
       config,
@@ -94,7 +94,7 @@ export async function draftFromFiles(
 export async function draftFromPermissions(
   context: DispatchContext,
   account: number,
-  { activeWebhooks, hasDevices, disabledWebhooks, accountEvents, accountId }: PendingEvents,
+  { activeReceivers, hasDevices, disabledWebhooks, accountEvents, accountId }: PendingEvents,
   events: readonly PermissionEvent[],
 ): Promise<Omit<SliceDraft, 'position' | 'waiting'> & Pick<NotificationPlan, 'devices'>> {
   const drafts: DeliveryDraft[] = [];
@@ -102,14 +102,14 @@ export async function draftFromPermissions(
     const { event, reminder, permission } = source;
     // Reminders are for people.
     if (reminder > 0) continue;
-    const wants = ({ kind, events, agentIds }: TargetWebhook) =>
+    const wants = ({ kind, events, agentIds }: ActiveReceiver) =>
       kind === 'webhook' &&
       events.includes(event) &&
       (agentIds?.includes(permission.row.agentId) ?? true);
-    for (const { number } of activeWebhooks.filter(wants))
+    for (const { number } of activeReceivers.filter(wants))
       drafts.push({ webhook: number, event, about: 'permission', source });
   }
-  const channels = activeWebhooks.filter(({ kind }) => kind !== 'webhook');
+  const channels = activeReceivers.filter(({ kind }) => kind !== 'webhook');
   const notifiable = { channels, hasDevices, events, disabledWebhooks, accountEvents };
   const plan = await planNotifications(context, account, notifiable);
   const { messages, held, disabledNotices, accountNotices, reminders, devices } = plan;

@@ -8,7 +8,7 @@ import {
 } from './draft-deliveries';
 import { findPendingEvents } from './pending-events';
 import { findPermissionEvents } from './permission-events';
-import type { DeliveryTarget } from './plan';
+import type { ReceiverRef } from './plan';
 import { type SliceDraft, writeDeliveries } from './write-deliveries';
 
 /** How many slices the handler of one message creates at most. */
@@ -24,7 +24,7 @@ export async function fanOut(context: DispatchContext, account: number): Promise
   const { shard, config } = context;
   const first = await fanOutSlice(context, account);
   const own = first.targets.find(({ isSlow }) => !isSlow)?.number ?? null;
-  const enqueue = (targets: Iterable<DeliveryTarget>) =>
+  const enqueue = (targets: Iterable<ReceiverRef>) =>
     enqueueWebhooks(
       config.webhooks,
       [...targets]
@@ -33,7 +33,7 @@ export async function fanOut(context: DispatchContext, account: number): Promise
     );
   // The webhooks of the first slice get their messages at once, the others after the last slice.
   await enqueue(first.targets);
-  const later = new Map<number, DeliveryTarget>();
+  const later = new Map<number, ReceiverRef>();
   let { hasMore } = first;
   for (let slice = 2; hasMore && slice <= MAX_SLICES; slice++) {
     const next = await fanOutSlice(context, account);
@@ -54,7 +54,7 @@ export async function fanOut(context: DispatchContext, account: number): Promise
 async function fanOutSlice(
   context: DispatchContext,
   account: number,
-): Promise<{ targets: DeliveryTarget[]; hasMore: boolean }> {
+): Promise<{ targets: ReceiverRef[]; hasMore: boolean }> {
   const pending = await findPendingEvents(context.reader, account);
   if (!pending) return { targets: [], hasMore: false };
   const { events, entries, waiting } = await findPermissionEvents(context, account, pending);
@@ -78,6 +78,6 @@ async function fanOutSlice(
   };
   const hasMore = await writeDeliveries(context, account, pending, draft);
   const numbers = new Set(draft.deliveries.map(({ webhook }) => webhook));
-  const targets = [...pending.activeWebhooks, ...devices];
+  const targets = [...pending.activeReceivers, ...devices];
   return { targets: targets.filter(({ number }) => numbers.has(number)), hasMore };
 }

@@ -60,7 +60,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
     eq(files.kind, fileOutcomes.kind),
     eq(files.id, fileOutcomes.id),
   );
-  const [[feed], activeWebhooks, entries, outcomes, waitingEvents, disabledWebhooks] =
+  const [[feed], activeReceivers, entries, outcomes, waitingEvents, disabledWebhooks] =
     await reader.load([
       reader
         .select({
@@ -140,7 +140,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
   return {
     ...feed,
     accountEvents,
-    activeWebhooks,
+    activeReceivers,
     entries,
     outcomes,
     waitingEvents,

@@ -64,11 +64,11 @@ export async function findPermissionEvents(
   account: number,
   pending: PendingEvents,
 ): Promise<Slice> {
-  const { activeWebhooks, accountId, hasDevices } = pending;
-  const emailChannels = activeWebhooks.filter(({ kind }) => kind === 'email').length;
+  const { activeReceivers, accountId, hasDevices } = pending;
+  const emailChannels = activeReceivers.filter(({ kind }) => kind === 'email').length;
   const perMember = emailChannels + (hasDevices ? 1 : 0);
   const limit = perMember > 0 ? Math.ceil(MAX_EVENTS_FOR_MEMBERS / perMember) : MAX_EVENTS;
-  const wanted = new Set<string>(activeWebhooks.flatMap(wantedEvents));
+  const wanted = new Set<string>(activeReceivers.flatMap(wantedEvents));
   if (hasDevices) for (const event of PERMISSION_EVENTS) wanted.add(event);
   const waiting = pending.waitingEvents.slice(0, limit);
   const entries = takeEntries(pending, wanted, limit);
@@ -116,18 +116,18 @@ export async function findPermissionEvents(
 function wantedEvents({
   kind,
   events,
-}: PendingEvents['activeWebhooks'][number]): readonly string[] {
+}: PendingEvents['activeReceivers'][number]): readonly string[] {
   if (kind === 'slack') return [...events, ...END_EVENTS];
   return events;
 }
 
 /** Takes entries until they have the maximum number of deliveries or of events of permissions. */
 function takeEntries(
-  { activeWebhooks, entries }: PendingEvents,
+  { activeReceivers, entries }: PendingEvents,
   wanted: ReadonlySet<string>,
   limit: number,
 ) {
-  const targets = activeWebhooks.filter(({ events }) => events.includes('audit.created'));
+  const targets = activeReceivers.filter(({ events }) => events.includes('audit.created'));
   let deliveries = 0;
   let events = 0;
   const end = entries.findIndex(({ event: entryEvent, agentId }) => {

@@ -5,7 +5,7 @@ import { isEnd } from '../channels/channel';
 import { slackChannelsOf } from '../channels/slack/config';
 import type { DispatchContext } from '../context';
 import { askedPeople, type PermissionEvent } from './permission-events';
-import type { NotifiableEvents, NotificationPlan, TargetWebhook } from './plan';
+import type { ActiveReceiver, NotifiableEvents, NotificationPlan } from './plan';
 import { concerns, dueTime, recipients } from './plan-people';
 import { planPush } from './plan-push';
 import { reminderTime } from './reminder-time';
@@ -45,7 +45,7 @@ export async function planNotifications(
  */
 function planAccountNotices(
   plan: NotificationPlan,
-  channel: TargetWebhook,
+  channel: ActiveReceiver,
   { accountEvents }: NotifiableEvents,
   { people, names }: Situation,
 ): void {
@@ -63,7 +63,7 @@ function planAccountNotices(
 
 function planSlack(
   plan: NotificationPlan,
-  channel: TargetWebhook,
+  channel: ActiveReceiver,
   { events, disabledWebhooks }: NotifiableEvents,
   { posts }: Situation,
 ): void {
@@ -83,7 +83,7 @@ function planSlack(
 
 function planEmail(
   plan: NotificationPlan,
-  channel: TargetWebhook,
+  channel: ActiveReceiver,
   { events, disabledWebhooks }: NotifiableEvents,
   { people, concerned, mails }: Situation,
   now: number,
@@ -117,7 +117,7 @@ function planEmail(
 
 /** Whether a channel notifies people of an event of a permission. */
 function isWanted(
-  { events, actions, agentIds }: TargetWebhook,
+  { events, actions, agentIds }: ActiveReceiver,
   { event, permission }: PermissionEvent,
 ): boolean {
   return events.includes(event) && isInFilter(actions, agentIds, permission);
@@ -129,7 +129,7 @@ function isWanted(
  * names them.
  */
 function slackChannelsOfEvent(
-  channel: TargetWebhook,
+  channel: ActiveReceiver,
   source: PermissionEvent,
   posts: Situation['posts'],
 ): ReadonlySet<string> {
@@ -154,7 +154,10 @@ function slackChannelsOfEvent(
  * @param permission the permission of the event; null for another event, which is posted where
  *   there is no filter
  */
-function slackChannelsFor(channel: TargetWebhook, permission: PermissionSnapshot | null): string[] {
+function slackChannelsFor(
+  channel: ActiveReceiver,
+  permission: PermissionSnapshot | null,
+): string[] {
   return slackChannelsOf(channel)
     .filter(
       ({ filter }) =>

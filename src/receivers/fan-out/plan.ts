@@ -1,23 +1,23 @@
 import type { AccountEvent } from '../../db/schema';
 import type { Id } from '../../lib/typeid';
-import type { WebhookRow } from '../receiver';
+import type { ReceiverRow } from '../receiver';
 import type { PendingEvents } from './pending-events';
 import type { PermissionEvent } from './permission-events';
 
 /** An active webhook or channel of the account. */
-export type TargetWebhook = PendingEvents['activeWebhooks'][number];
+export type ActiveReceiver = PendingEvents['activeReceivers'][number];
 
 /** A webhook, channel or device for which a worker is enqueued. */
-export type DeliveryTarget = Pick<TargetWebhook, 'number' | 'isSlow'>;
+export type ReceiverRef = Pick<ActiveReceiver, 'number' | 'isSlow'>;
 
 /** The events that the active channels of an account may tell people. */
 export interface NotifiableEvents {
-  channels: readonly TargetWebhook[];
+  channels: readonly ActiveReceiver[];
   /** Whether members of the account have devices. */
   hasDevices: boolean;
   events: readonly PermissionEvent[];
   /** Webhooks that the service disabled. */
-  disabledWebhooks: readonly WebhookRow[];
+  disabledWebhooks: readonly ReceiverRow[];
   /** Stops and resumes of the account. */
   accountEvents: readonly AccountEvent[];
 }
@@ -38,7 +38,7 @@ export interface NotificationPlan {
     dueAt: number;
   }[];
   /** Messages about disabled webhooks. */
-  disabledNotices: (Recipient & { channel: number; webhook: WebhookRow })[];
+  disabledNotices: (Recipient & { channel: number; webhook: ReceiverRow })[];
   /** Messages about stops and resumes of the account, with the name of who did it. */
   accountNotices: (Recipient & {
     channel: number;
@@ -48,5 +48,5 @@ export interface NotificationPlan {
   /** When to remind those who have not voted, by permission, in milliseconds since the epoch. */
   reminders: Map<Id<'perm'>, number>;
   /** Devices of members. Some have messages, others have none. */
-  devices: DeliveryTarget[];
+  devices: ReceiverRef[];
 }

@@ -7,7 +7,7 @@ import { answer, ok, operation } from '../../http/operation';
 import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import type { LazyOutput } from '../../lib/lazy';
-import { listReceivers, ReceiverListQuery, receiverList, type WebhookRow } from '../receiver';
+import { listReceivers, ReceiverListQuery, type ReceiverRow, receiverList } from '../receiver';
 import { presentWebhook, Webhook } from './webhook';
 
 /**
@@ -17,7 +17,7 @@ import { presentWebhook, Webhook } from './webhook';
 export async function listWebhooks(
   context: UserContext,
   input: LazyOutput<typeof ReceiverListQuery>,
-  preloaded?: WebhookRow[],
+  preloaded?: ReceiverRow[],
 ): Promise<Page<Webhook>> {
   const { data, ...rest } = await listReceivers(context, 'webhook', input, preloaded);
   return { data: data.map(presentWebhook), ...rest };

@@ -2,19 +2,20 @@ import { logFailure } from '../../lib/log';
 import type { DispatchContext } from '../context';
 import type { DueDelivery } from '../deliveries/due';
 import { payloadOf } from '../deliveries/payload';
-import { type ClaimedWebhook, GONE, NOT_KEPT, type Target } from '../target';
+import { type ClaimedReceiver, GONE, NOT_KEPT, type Sender } from '../sender';
 import { findUrlFault } from '../url-fault';
 import { readSigningKeys, signMessage } from './secret';
 
 const USER_AGENT = 'Countersign-Webhooks/1.0';
 
 /**
- * Checks the URL of a claimed webhook, its host's addresses included, and reads its signing keys.
+ * Opens the sender to a claimed webhook: checks its URL, the addresses of the host included, and
+ * reads its signing keys.
  */
-export async function openWebhook(
+export async function openWebhookSender(
   { runtime, config }: DispatchContext,
-  { webhook, account }: ClaimedWebhook,
-): Promise<Target> {
+  { receiver: webhook, account }: ClaimedReceiver,
+): Promise<Sender> {
   const now = runtime.now();
   const { url } = webhook;
   const keys = await readSigningKeys(config.keyring, webhook, now);
@@ -22,8 +23,8 @@ export async function openWebhook(
     ? await findUrlFault({ runtime, config }, url)
     : 'The secret of the webhook can no longer be read. Rotate it.';
   return {
-    delay: runtime.now() - now,
-    gone: [GONE],
+    openDuration: runtime.now() - now,
+    goneStatuses: [GONE],
     divide: (deliveries) => deliveries.map((delivery) => [delivery]),
     prepare: async (deliveries) => {
       const [delivery] = deliveries;
@@ -31,7 +32,7 @@ export async function openWebhook(
       const body = readPayload(delivery, account, runtime.now());
       if (body === null) return { kind: 'dropped', reason: NOT_KEPT };
       if (error !== null) return { kind: 'refused', error };
-      // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize
+      // A redelivery has the same `webhook-id` as the first delivery, by which the server recognizes
       // it.
       const signature = await signMessage(
         keys ?? [],
@@ -55,7 +56,7 @@ export async function openWebhook(
  */
 function readPayload(
   delivery: DueDelivery,
-  account: ClaimedWebhook['account'],
+  account: ClaimedReceiver['account'],
   now: number,
 ): string | null {
   try {

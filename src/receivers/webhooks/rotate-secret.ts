@@ -6,7 +6,7 @@ import type { UserContext } from '../../http/context';
 import { body, NoFields, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { DAY } from '../../lib/time';
-import { requireRow, type WebhookRow } from '../receiver';
+import { type ReceiverRow, requireRow } from '../receiver';
 import { makeSecret } from './secret';
 import { isWebhook, preloadWebhook, presentWebhook, WebhookWithSecret } from './webhook';
 
@@ -20,7 +20,7 @@ const OLD_SECRET_LIFETIME = DAY;
  */
 export async function rotateSecret(
   context: UserContext,
-  { webhook: row }: { webhook: WebhookRow },
+  { webhook: row }: { webhook: ReceiverRow },
 ): Promise<WebhookWithSecret> {
   const { principal, runtime, ledger, config } = context;
   const account = principal.account.number;

@@ -2,7 +2,7 @@ import type { Runtime } from '../../env';
 import type { Keyring } from '../../lib/secrets';
 import { SECOND } from '../../lib/time';
 import { type Id, idBytes } from '../../lib/typeid';
-import type { WebhookRow } from '../receiver';
+import type { ReceiverRow } from '../receiver';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -30,7 +30,7 @@ export async function makeSecret(
  */
 export async function readSigningKeys(
   keyring: Keyring,
-  { id, secret, oldSecret, oldSecretExpiresAt }: WebhookRow,
+  { id, secret, oldSecret, oldSecretExpiresAt }: ReceiverRow,
   now: number,
 ): Promise<CryptoKey[] | null> {
   const current = await readKey(keyring, id, secret);

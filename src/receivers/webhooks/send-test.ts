@@ -5,7 +5,7 @@ import { body, NoFields, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import { createDelivery } from '../deliveries/create';
 import { writePayload } from '../deliveries/payload';
-import { requireRow, type WebhookRow } from '../receiver';
+import { type ReceiverRow, requireRow } from '../receiver';
 import { Delivery, presentDelivery } from './deliveries/delivery';
 import { preloadWebhook } from './webhook';
 
@@ -15,7 +15,7 @@ import { preloadWebhook } from './webhook';
  */
 export async function testWebhook(
   context: UserContext,
-  { webhook }: { webhook: WebhookRow },
+  { webhook }: { webhook: ReceiverRow },
 ): Promise<Delivery> {
   const event = 'webhook.test';
   const payload = writePayload(event, context.runtime.now(), { webhook_id: webhook.id });

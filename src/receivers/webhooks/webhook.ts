@@ -14,7 +14,7 @@ import { findTargetFault } from '../../lib/target';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern, parseId } from '../../lib/typeid';
 import { agentIds, selectAgents } from '../named-agents';
-import type { WebhookRow } from '../receiver';
+import type { ReceiverRow } from '../receiver';
 import { MAX_URL_LENGTH } from '../url-fault';
 
 /** The events that a webhook gets unless others are named. */
@@ -130,7 +130,7 @@ export const WebhookWithSecret = lazy(() =>
 export type WebhookWithSecret = LazyOutput<typeof WebhookWithSecret>;
 
 type ShownRow = Pick<
-  WebhookRow,
+  ReceiverRow,
   | 'id'
   | 'url'
   | 'description'

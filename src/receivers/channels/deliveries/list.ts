@@ -17,7 +17,7 @@ import {
   type ListedDelivery,
   listDeliveriesAs,
 } from '../../deliveries/list';
-import type { WebhookRow } from '../../receiver';
+import type { ReceiverRow } from '../../receiver';
 import { isChannel, preloadChannel, requireChannel } from '../channel';
 import { ChannelDelivery, presentChannelDelivery } from './delivery';
 
@@ -40,7 +40,7 @@ async function preloadDeliveries(
  */
 export function listChannelDeliveries(
   context: UserContext,
-  { channel, ...input }: { channel: WebhookRow } & LazyOutput<typeof DeliveryListQuery>,
+  { channel, ...input }: { channel: ReceiverRow } & LazyOutput<typeof DeliveryListQuery>,
   preloaded?: DeliveryRows,
 ): Promise<Page<ChannelDelivery>> {
   const id = withPrefix('chan', channel.id);

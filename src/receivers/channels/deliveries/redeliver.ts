@@ -5,7 +5,7 @@ import { body, NoFields, noQuery } from '../../../http/input';
 import { accepted, answer, operation } from '../../../http/operation';
 import { withPrefix } from '../../../lib/typeid';
 import type { FoundDelivery } from '../../deliveries/delivery';
-import { repeatDelivery } from '../../deliveries/repeat';
+import { redeliverAs } from '../../deliveries/redeliver';
 import { requireRow } from '../../receiver';
 import {
   ChannelDelivery,
@@ -19,12 +19,12 @@ import {
  * @throws Problem `conflict` if the channel is disabled, the permission is no longer kept, or its
  *   agent is deleted
  */
-export function repeatMessage(
+export function redeliverByChannel(
   context: UserContext,
   { delivery }: { delivery: FoundDelivery },
 ): Promise<ChannelDelivery> {
   const { webhookId, aboutPermission, reminder, member, slackChannel } = delivery;
-  return repeatDelivery(context, delivery, {
+  return redeliverAs(context, delivery, {
     noun: 'channel',
     present: (row) =>
       presentChannelDelivery(withPrefix('chan', webhookId), {
@@ -37,7 +37,7 @@ export function repeatMessage(
   });
 }
 
-export const repeatMessageRoute = new Hono().post(
+export const redeliverByChannelRoute = new Hono().post(
   '/v1/channels/:id/deliveries/:delivery_id/redeliver',
   operation({
     id: 'redeliverByChannel',
@@ -55,7 +55,7 @@ export const repeatMessageRoute = new Hono().post(
   async (c) =>
     answer(
       c,
-      await repeatMessage(c.var.context, {
+      await redeliverByChannel(c.var.context, {
         delivery: requireRow(c.var.loaded.delivery, 'delivery'),
       }),
     ),

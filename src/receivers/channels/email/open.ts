@@ -2,7 +2,7 @@ import { toHex } from '../../../lib/bytes';
 import { timeOfId, withPrefix } from '../../../lib/typeid';
 import type { DispatchContext } from '../../context';
 import type { DueDelivery } from '../../deliveries/due';
-import { type ClaimedWebhook, GONE, NOT_KEPT, type Target } from '../../target';
+import { type ClaimedReceiver, GONE, NOT_KEPT, type Sender } from '../../sender';
 import { isOfAccount } from '../channel';
 import { divideByPerson, reasonNotToAsk } from '../due-messages';
 import { readAccountMessage, readDisabledWebhook, readMessage } from '../message';
@@ -24,15 +24,15 @@ const TOO_MANY =
   'The recipient gets at most five mails within a minute, over all accounts. This one waits for ' +
   'the next minute.';
 
-/** Opens a channel for e-mail, for the worker that has claimed it. */
-export async function openEmailChannel(
+/** Opens the sender of a channel for e-mail, for the worker that has claimed it. */
+export async function openEmailSender(
   { config, limits }: DispatchContext,
-  claimed: ClaimedWebhook,
-): Promise<Target> {
+  claimed: ClaimedReceiver,
+): Promise<Sender> {
   const { mail: transport, publicUrl } = config;
   return {
-    delay: 0,
-    gone: [GONE],
+    openDuration: 0,
+    goneStatuses: [GONE],
     divide: (deliveries) => divideByPerson(deliveries, dropReason),
     prepare: async (deliveries) => {
       const reason = deliveries.map(dropReason).find((found) => found !== null);
@@ -66,7 +66,7 @@ function dropReason(delivery: DueDelivery): string | null {
  * the same at each attempt.
  */
 async function compose(
-  { webhook }: ClaimedWebhook,
+  { receiver: channel }: ClaimedReceiver,
   deliveries: readonly DueDelivery[],
   publicUrl: string,
 ): Promise<{ mail: Mail; key: string }> {
@@ -81,11 +81,11 @@ async function compose(
     const key = `digest-${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', ids)))}`;
     return { mail: composeDigest(messages, to, `${publicUrl}/console`, Math.max(...times)), key };
   }
-  return { mail: composeOne(webhook, delivery, to, publicUrl), key: delivery.id };
+  return { mail: composeOne(channel, delivery, to, publicUrl), key: delivery.id };
 }
 
 function composeOne(
-  channel: ClaimedWebhook['webhook'],
+  channel: ClaimedReceiver['receiver'],
   delivery: DueDelivery,
   to: Recipient,
   publicUrl: string,

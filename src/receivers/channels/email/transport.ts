@@ -2,7 +2,7 @@ import type { MailTransport } from '../../../env';
 import { isJsonObject, type JsonObject } from '../../../lib/json';
 import { parseMailbox } from '../../../lib/mailbox';
 import { shorten } from '../../../lib/text';
-import type { PreparedAttempt, RequestAttempt } from '../../target';
+import type { PreparedAttempt, RequestAttempt } from '../../sender';
 import type { Mail, Recipient } from './mail';
 
 const RESEND_URL = 'https://api.resend.com/emails';
@@ -85,11 +85,11 @@ async function sendByBinding(
   { binding, from }: Extract<MailTransport, { kind: 'binding' }>,
   { to, subject, text, html }: Mail,
 ): Promise<void> {
-  const sender = parseMailbox(from);
-  if (!sender) throw new Error('The sender is not an address');
+  const mailbox = parseMailbox(from);
+  if (!mailbox) throw new Error('The sender is not an address');
   try {
     await binding.send({
-      from: bindingAddress(sender),
+      from: bindingAddress(mailbox),
       to: bindingAddress(to),
       subject,
       text,

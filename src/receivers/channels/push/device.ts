@@ -10,7 +10,7 @@ import { type LazyOutput, lazy } from '../../../lib/lazy';
 import type { Keyring } from '../../../lib/secrets';
 import { formatTime } from '../../../lib/time';
 import { type Id, idBytes, withPrefix } from '../../../lib/typeid';
-import type { WebhookRow } from '../../receiver';
+import type { ReceiverRow } from '../../receiver';
 
 // A device of a member is a row of the table `webhooks`: it has its own deliveries and its own
 // state, so that one that is slow or gone delays no other.
@@ -119,7 +119,7 @@ export async function subscriptionColumns(
 /** Decrypts the subscription of a device; null if its root secret is gone. */
 export async function openSubscription(
   keyring: Keyring,
-  { id, secret }: Pick<WebhookRow, 'id' | 'secret'>,
+  { id, secret }: Pick<ReceiverRow, 'id' | 'secret'>,
 ): Promise<PushSubscription | null> {
   const text = await keyring.decrypt('push-subscription', idBytes(id), secret);
   return text === null ? null : JSON.parse(text);

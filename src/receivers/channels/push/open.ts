@@ -5,12 +5,12 @@ import { idBytes } from '../../../lib/typeid';
 import type { DispatchContext } from '../../context';
 import type { DueDelivery } from '../../deliveries/due';
 import {
-  type ClaimedWebhook,
+  type ClaimedReceiver,
   GONE,
   NOT_KEPT,
   type RequestAttempt,
-  type Target,
-} from '../../target';
+  type Sender,
+} from '../../sender';
 import { findUrlFault } from '../../url-fault';
 import { isAsking, isOfAccount } from '../channel';
 import { divideByPerson, reasonNotToAsk } from '../due-messages';
@@ -35,32 +35,32 @@ const NO_KEY =
   'The device subscribed with a key that the service no longer has. It is served again once the ' +
   'member opens the console on it.';
 
-/** Opens a device of a member, for the worker that has claimed it. */
-export async function openPushDevice(
+/** Opens the sender to a device of a member, for the worker that has claimed it. */
+export async function openPushSender(
   { config, runtime }: DispatchContext,
-  { webhook }: ClaimedWebhook,
-): Promise<Target> {
+  { receiver: device }: ClaimedReceiver,
+): Promise<Sender> {
   const startedAt = runtime.now();
   const { publicUrl, keyring } = config;
-  const subscription = await openSubscription(keyring, webhook);
+  const subscription = await openSubscription(keyring, device);
   const keys = await deriveVapidKeys(keyring);
-  const key = keys.find(({ publicKey }) => publicKey === deviceConfig(webhook).key);
+  const key = keys.find(({ publicKey }) => publicKey === deviceConfig(device).key);
   const fault = subscription && (await findUrlFault({ runtime, config }, subscription.endpoint));
   return {
-    delay: runtime.now() - startedAt,
-    gone: [NOT_FOUND, GONE],
+    openDuration: runtime.now() - startedAt,
+    goneStatuses: [NOT_FOUND, GONE],
     divide: (deliveries) => divideByPerson(deliveries, dropReason),
     prepare: async (deliveries) => {
       const reason = deliveries.map(dropReason).find((found) => found !== null);
       if (reason) return { kind: 'dropped', reason };
       if (!subscription || !key) return { kind: 'dropped', reason: NO_KEY };
       if (fault !== null) return { kind: 'refused', error: fault };
-      const sender = { key, contact: publicUrl, now: runtime.now() };
-      const headers = deliveryHeaders(deliveries, sender.now);
+      const vapid = { key, contact: publicUrl, now: runtime.now() };
+      const headers = deliveryHeaders(deliveries, vapid.now);
       const notification = compose(deliveries, publicUrl);
       return {
         kind: 'requests',
-        requests: [await encrypt(subscription, notification, headers, sender)],
+        requests: [await encrypt(subscription, notification, headers, vapid)],
       };
     },
   };

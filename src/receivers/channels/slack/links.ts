@@ -8,7 +8,7 @@ import { hasRow } from '../../../ledger/guard';
 import type { RecordWriter } from '../../../ledger/ledger';
 import { formatTime } from '../../../lib/time';
 import { type Id, parseId, withPrefix } from '../../../lib/typeid';
-import type { WebhookRow } from '../../receiver';
+import type { ReceiverRow } from '../../receiver';
 import { isChannel } from '../channel';
 import type { SlackUser } from './payload';
 
@@ -74,7 +74,7 @@ export function selectLinkedChannel(reader: Reader, account: SQL<number>, id: st
  */
 export async function linkSlackUser(
   context: UserContext,
-  { channel, user, member }: { channel: WebhookRow; user: SlackUser; member: MemberRef },
+  { channel, user, member }: { channel: ReceiverRow; user: SlackUser; member: MemberRef },
 ): Promise<void> {
   const account = context.principal.account.number;
   const id = withPrefix('chan', channel.id);

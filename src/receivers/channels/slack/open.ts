@@ -3,12 +3,12 @@ import { isWithdrawn } from '../../../permissions/permission';
 import type { DispatchContext } from '../../context';
 import type { DueDelivery } from '../../deliveries/due';
 import {
-  type ClaimedWebhook,
+  type ClaimedReceiver,
   GONE,
   NOT_KEPT,
   type RequestAttempt,
-  type Target,
-} from '../../target';
+  type Sender,
+} from '../../sender';
 import { isAsking, isEnd, isOfAccount } from '../channel';
 import { readAccountMessage, readDisabledWebhook, readMessage, readPermission } from '../message';
 import { describeError, readDeliveryAnswer, slackHeaders, slackUrl } from './api';
@@ -31,23 +31,23 @@ const TOO_MANY =
   'The Slack channel gets at most 20 messages within a minute. This one waits for the next minute.';
 const NOT_NAMED = 'The channel no longer names this Slack channel.';
 
-/** Opens a channel for Slack, for the worker that has claimed it. */
-export async function openSlackChannel(
+/** Opens the sender of a channel for Slack, for the worker that has claimed it. */
+export async function openSlackSender(
   { shard, config: { keyring, publicUrl }, limits }: DispatchContext,
-  { webhook }: ClaimedWebhook,
-): Promise<Target> {
-  const secrets = await openSecrets(keyring, webhook);
-  const named = new Set(slackChannelsOf(webhook).map(({ id }) => id));
-  const account = { shard, number: webhook.account };
+  { receiver: channel }: ClaimedReceiver,
+): Promise<Sender> {
+  const secrets = await openSecrets(keyring, channel);
+  const named = new Set(slackChannelsOf(channel).map(({ id }) => id));
+  const account = { shard, number: channel.account };
   return {
-    delay: 0,
-    gone: [GONE],
+    openDuration: 0,
+    goneStatuses: [GONE],
     divide: (deliveries) =>
-      divideByChannel(deliveries, (delivery) => isPost(decideCalls(webhook, delivery, named))),
+      divideByChannel(deliveries, (delivery) => isPost(decideCalls(channel, delivery, named))),
     prepare: async (deliveries) => {
       const [delivery, ...others] = deliveries;
       if (!delivery) throw new Error('There is nothing to send');
-      const calls = decideCalls(webhook, delivery, named);
+      const calls = decideCalls(channel, delivery, named);
       if (typeof calls === 'string') return { kind: 'dropped', reason: calls };
       if (!secrets) return { kind: 'refused', error: UNREADABLE };
       const [call] = calls;
@@ -63,7 +63,7 @@ export async function openSlackChannel(
           requests: [withoutSlackMessage(requestOf(secrets.botToken, call, message))],
         };
       }
-      const message = compose(webhook, delivery, publicUrl);
+      const message = compose(channel, delivery, publicUrl);
       const requests = calls.map((each) => requestOf(secrets.botToken, each, message));
       return { kind: 'requests', requests };
     },
@@ -109,7 +109,7 @@ type Call =
  * late and is dropped.
  */
 function decideCalls(
-  { events }: ClaimedWebhook['webhook'],
+  { events }: ClaimedReceiver['receiver'],
   delivery: DueDelivery,
   named: ReadonlySet<string>,
 ): Call[] | string {
@@ -129,7 +129,7 @@ function updateOf(slackMessage: string): Call {
 }
 
 function compose(
-  channel: ClaimedWebhook['webhook'],
+  channel: ClaimedReceiver['receiver'],
   delivery: DueDelivery,
   publicUrl: string,
 ): SlackMessage {

@@ -3,7 +3,7 @@ import { hashCredential } from '../../../identity/credentials';
 import { makeCredential } from '../../../lib/credential';
 import type { Keyring } from '../../../lib/secrets';
 import { type Id, idBytes } from '../../../lib/typeid';
-import type { WebhookRow } from '../../receiver';
+import type { ReceiverRow } from '../../receiver';
 
 /** The secrets of a channel for Slack. */
 export interface SlackSecrets {
@@ -53,7 +53,7 @@ export async function sealSecrets(
  */
 export async function openSecrets(
   keyring: Keyring,
-  { id, kind, secret }: Pick<WebhookRow, 'id' | 'kind' | 'secret'>,
+  { id, kind, secret }: Pick<ReceiverRow, 'id' | 'kind' | 'secret'>,
 ): Promise<SlackSecrets | null> {
   if (kind !== 'slack') return null;
   const text = await keyring.decrypt('channel-secrets', idBytes(id), secret);

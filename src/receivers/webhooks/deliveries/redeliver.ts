@@ -4,14 +4,14 @@ import type { UserContext } from '../../../http/context';
 import { body, NoFields, noQuery } from '../../../http/input';
 import { accepted, answer, operation } from '../../../http/operation';
 import type { FoundDelivery } from '../../deliveries/delivery';
-import { repeatDelivery } from '../../deliveries/repeat';
+import { redeliverAs } from '../../deliveries/redeliver';
 import { requireRow } from '../../receiver';
 import { Delivery, preloadDelivery, presentDelivery } from './delivery';
 import { deliveryPath } from './get';
 
 /**
  * Sends the event of a delivery again, in a new delivery with the same `webhook-id`, by which
- * receivers recognize it.
+ * the server recognizes it.
  * @throws Problem `conflict` if the webhook is disabled, the audit entry or the permission is no
  *   longer kept, or its agent is deleted
  */
@@ -19,7 +19,7 @@ export async function redeliver(
   context: UserContext,
   { delivery }: { delivery: FoundDelivery },
 ): Promise<Delivery> {
-  return repeatDelivery(context, delivery, {
+  return redeliverAs(context, delivery, {
     noun: 'webhook',
     present: (row) => presentDelivery(delivery.webhookId, row),
   });

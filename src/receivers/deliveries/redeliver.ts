@@ -1,17 +1,18 @@
 import { Problem } from '../../errors';
 import type { UserContext } from '../../http/context';
-import { createDelivery, type Receiver } from './create';
+import { createDelivery, type DeliveryPresenter } from './create';
 import type { FoundDelivery } from './delivery';
 import { payloadOf } from './payload';
 
 /**
- * Creates a delivery of the same event to the same recipient.
- * @throws Problem `conflict` if what it tells of is no longer kept, or as {@link createDelivery}
+ * Redelivers: creates a delivery of the same event to the same recipient.
+ * @param presenter how the API shows the new delivery
+ * @throws Problem `conflict` if the event is no longer kept, or as {@link createDelivery}
  */
-export async function repeatDelivery<T extends object>(
+export async function redeliverAs<T extends object>(
   context: UserContext,
   delivery: FoundDelivery,
-  receiver: Receiver<T>,
+  presenter: DeliveryPresenter<T>,
 ): Promise<T> {
   if (payloadOf(delivery, context.principal.account, context.runtime.now()) === null) {
     throw new Problem(
@@ -21,7 +22,7 @@ export async function repeatDelivery<T extends object>(
   }
   const { webhook, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } =
     delivery;
-  const repeated = {
+  const columns = {
     webhook,
     event,
     pos,
@@ -34,7 +35,7 @@ export async function repeatDelivery<T extends object>(
   };
   return createDelivery(
     context,
-    { ...repeated, original: delivery.original ?? delivery.id },
-    receiver,
+    { ...columns, original: delivery.original ?? delivery.id },
+    presenter,
   );
 }

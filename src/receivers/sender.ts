@@ -1,22 +1,22 @@
 import type { Plan } from '../lib/plans';
 import type { DueDelivery } from './deliveries/due';
-import type { WebhookRow } from './receiver';
+import type { ReceiverRow } from './receiver';
 
-/** A webhook, channel or device to which one worker alone delivers until the claim expires. */
-export interface ClaimedWebhook {
+/** A receiver to which one worker alone delivers until the claim expires. */
+export interface ClaimedReceiver {
   /** Its lease identifies the claim. */
-  webhook: WebhookRow & { lease: Uint8Array };
+  receiver: ReceiverRow & { lease: Uint8Array };
   /** Decides how long audit entries are kept. */
   account: { plan: Plan; auditRetentionDays: number | null };
   /** When it was claimed, in milliseconds since the epoch. */
   claimedAt: number;
   /** The first due deliveries, in the order in which they became due. */
   due: DueDelivery[];
-  /** How many webhooks the account has, this one included. */
-  accountWebhooks: number;
+  /** How many receivers the account has, this one included. */
+  accountReceivers: number;
 }
 
-/** The status of a receiver that is gone (RFC 9110 section 15.5.11). */
+/** The status of a URL that is gone for good (RFC 9110 section 15.5.11). */
 export const GONE = 410;
 
 export const NOT_KEPT = 'The audit entry or the permission is no longer kept.';
@@ -56,14 +56,14 @@ export type PreparedAttempt =
    */
   | { kind: 'postponed'; until: number; reason: string };
 
-/** How a worker sends the deliveries of one claim. */
-export interface Target {
-  /** Milliseconds that it took to open the target. */
-  delay: number;
+/** Sends the deliveries of one claim. */
+export interface Sender {
+  /** How long it took to open, in milliseconds. */
+  openDuration: number;
   /** Divides due deliveries into those of one message each. */
   divide: (deliveries: readonly DueDelivery[]) => DueDelivery[][];
-  /** The statuses of an answer that mean that the receiver is gone: it gets nothing more. */
-  gone: readonly number[];
+  /** The statuses of an answer after which the receiver gets nothing more. */
+  goneStatuses: readonly number[];
   /** Prepares the attempt that sends one message. */
   prepare: (deliveries: readonly DueDelivery[]) => Promise<PreparedAttempt>;
 }
