@@ -12,9 +12,11 @@ import { fanOut } from './fan-out/fan-out';
 //    (`http/open-context.ts`), which sends a queue message. `background/webhook-queue.ts` passes it
 //    to `handleMessage`, which takes steps 2 to 4.
 // 2. `fan-out/` turns events into deliveries. `fan-out.ts` takes them slice by slice:
-//    - `pending-events.ts` and `permission-events.ts` find the events that wait.
-//    - `draft-deliveries.ts` drafts a delivery of each for every webhook that wants it, and for
-//      everybody whom a channel or a device notifies (`plan-notifications.ts`).
+//    - `pending-events.ts` finds the events that wait. `permission-events.ts` takes as many as are
+//      handled at once, and loads their permissions.
+//    - `plan-notifications.ts` plans whom channels and devices notify.
+//    - `draft-deliveries.ts` drafts a delivery for each webhook that wants an event, and for each
+//      recipient in the plan.
 //    - `write-deliveries.ts` writes the drafts in one transaction.
 //    It sends a queue message for each receiver.
 //    A message in somebody's quiet hours waits in `held_messages` until

@@ -10,9 +10,7 @@ import { presentWebhook } from '../webhooks/webhook';
 import type { PendingEvents } from './pending-events';
 import type { PermissionEvent } from './permission-events';
 import type { ActiveReceiver, NotificationPlan } from './plan';
-import { planNotifications } from './plan-notifications';
 import type { DeliveryDraft } from './select-drafts';
-import type { SliceDraft } from './write-deliveries';
 
 /** The events of files that completed and of those that failed. */
 const FILE_EVENTS: Record<FileKind, { completed: DeliveryEvent; failed: DeliveryEvent }> = {
@@ -32,9 +30,9 @@ export function draftFromEntries(
   entries: PendingEvents['entries'],
 ): DeliveryDraft[] {
   const event = 'audit.created';
-  const targets = activeReceivers.filter(({ events }) => events.includes(event));
+  const receivers = activeReceivers.filter(({ events }) => events.includes(event));
   return entries.flatMap(({ pos, agent, agentId }) =>
-    targets
+    receivers
       .filter(({ agentIds }) => agentId !== null && (agentIds?.includes(agentId) ?? true))
       .map(({ number }) => ({ webhook: number, event, about: 'entry', pos, agent }) as const),
   );
@@ -64,6 +62,7 @@ function accountEventData(user_id: Id<'user'>, { event, at, by, reason }: Accoun
   return { user_id, stopped: isStop ? { at: formatTime(at), by, reason } : null };
 }
 
+/** Drafts the deliveries of files that completed or failed. */
 export async function draftFromFiles(
   { shard, config }: DispatchContext,
   { activeReceivers, outcomes, accountId }: PendingEvents,
@@ -72,8 +71,8 @@ export async function draftFromFiles(
   for (const { isFailure, endedAt, ...file } of outcomes) {
     const { kind, id } = file;
     const event = FILE_EVENTS[kind][isFailure ? 'failed' : 'completed'];
-    const targets = activeReceivers.filter(({ events }) => events.includes(event));
-    if (targets.length === 0) continue;
+    const receivers = activeReceivers.filter(({ events }) => events.includes(event));
+    if (receivers.length === 0) continue;
     const data = await PRESENTERS[kind](
       config,
       { shard, account: { id: accountId } },
@@ -81,71 +80,76 @@ export async function draftFromFiles(
       endedAt,
     );
     const payload = writePayload(event, endedAt, data);
-    for (const { number } of targets)
+    for (const { number } of receivers)
       drafts.push({ webhook: number, event, about: 'file', kind, file: id, payload });
   }
   return drafts;
 }
 
-/**
- * Drafts the deliveries of events of permissions, of disabled webhooks and of the account: to
- * webhooks, and to people by channels.
- */
-export async function draftFromPermissions(
-  context: DispatchContext,
-  account: number,
-  { activeReceivers, hasDevices, disabledWebhooks, accountEvents, accountId }: PendingEvents,
+/** Drafts the deliveries of events of permissions to webhooks. Reminders are for people only. */
+export function draftFromPermissions(
+  { activeReceivers }: PendingEvents,
   events: readonly PermissionEvent[],
-): Promise<Omit<SliceDraft, 'position' | 'waiting'> & Pick<NotificationPlan, 'devices'>> {
-  const drafts: DeliveryDraft[] = [];
-  for (const source of events) {
-    const { event, reminder, permission } = source;
-    // Reminders are for people.
-    if (reminder > 0) continue;
-    const wants = ({ kind, events, agentIds }: ActiveReceiver) =>
-      kind === 'webhook' &&
-      events.includes(event) &&
-      (agentIds?.includes(permission.row.agentId) ?? true);
-    for (const { number } of activeReceivers.filter(wants))
-      drafts.push({ webhook: number, event, about: 'permission', source });
-  }
-  const channels = activeReceivers.filter(({ kind }) => kind !== 'webhook');
-  const notifiable = { channels, hasDevices, events, disabledWebhooks, accountEvents };
-  const plan = await planNotifications(context, account, notifiable);
-  const { messages, held, disabledNotices, accountNotices, reminders, devices } = plan;
-  for (const { channel, source, byName, ...recipient } of accountNotices) {
-    const { id, event, at } = source;
-    const data = { ...accountEventData(accountId, source), by_name: byName };
-    const payload = writePayload(event, at, data);
-    drafts.push({ webhook: channel, event, about: 'account', source: id, payload, ...recipient });
-  }
-  for (const { channel, source, ...recipient } of messages) {
-    drafts.push({
-      webhook: channel,
-      event: source.event,
-      about: 'permission',
-      source,
-      ...recipient,
+): DeliveryDraft[] {
+  return events
+    .filter(({ reminder }) => reminder === 0)
+    .flatMap((source) => {
+      const { event, permission } = source;
+      const isWanted = ({ kind, events, agentIds }: ActiveReceiver) =>
+        kind === 'webhook' &&
+        events.includes(event) &&
+        (agentIds?.includes(permission.row.agentId) ?? true);
+      return activeReceivers
+        .filter(isWanted)
+        .map(
+          ({ number }): DeliveryDraft => ({ webhook: number, event, about: 'permission', source }),
+        );
     });
-  }
-  for (const { channel, webhook, ...recipient } of disabledNotices) {
-    const event = 'webhook.disabled';
-    const payload = writePayload(event, webhook.updatedAt, presentWebhook(webhook));
-    drafts.push({
-      webhook: channel,
-      event,
-      about: 'webhook',
-      disabled: webhook.number,
-      payload,
-      ...recipient,
-    });
-  }
-  const kept = new Set<PermissionEvent>();
-  for (const draft of drafts) if (draft.about === 'permission') kept.add(draft.source);
-  for (const { source } of held) kept.add(source);
+}
+
+/**
+ * Drafts the deliveries of a plan: those that notify people of stops and resumes of the account, of
+ * events of permissions, and of disabled webhooks.
+ */
+export function draftNotifications(
+  { accountId }: PendingEvents,
+  { messages, disabledNotices, accountNotices }: NotificationPlan,
+): DeliveryDraft[] {
+  return [
+    ...accountNotices.map(({ channel, source, byName, ...recipient }): DeliveryDraft => {
+      const { id, event, at } = source;
+      const data = { ...accountEventData(accountId, source), by_name: byName };
+      const payload = writePayload(event, at, data);
+      return { webhook: channel, event, about: 'account', source: id, payload, ...recipient };
+    }),
+    ...messages.map(({ channel, source, ...recipient }): DeliveryDraft => {
+      return { webhook: channel, event: source.event, about: 'permission', source, ...recipient };
+    }),
+    ...disabledNotices.map(({ channel, webhook, ...recipient }): DeliveryDraft => {
+      const event = 'webhook.disabled';
+      const payload = writePayload(event, webhook.updatedAt, presentWebhook(webhook));
+      const disabled = webhook.number;
+      return { webhook: channel, event, about: 'webhook', disabled, payload, ...recipient };
+    }),
+  ];
+}
+
+/**
+ * Selects the events of permissions to store: those that a delivery or a held message sends, and
+ * the requests of which people are reminded.
+ */
+export function eventsToStore(
+  events: readonly PermissionEvent[],
+  deliveries: readonly DeliveryDraft[],
+  { held, reminders }: NotificationPlan,
+): PermissionEvent[] {
+  const stored = new Set<PermissionEvent>();
+  for (const delivery of deliveries)
+    if (delivery.about === 'permission') stored.add(delivery.source);
+  for (const { source } of held) stored.add(source);
   for (const source of events) {
     const { event, permission } = source;
-    if (event === 'permission.requested' && reminders.has(permission.row.id)) kept.add(source);
+    if (event === 'permission.requested' && reminders.has(permission.row.id)) stored.add(source);
   }
-  return { deliveries: drafts, events: [...kept], held, reminders, devices };
+  return [...stored];
 }

@@ -5,39 +5,42 @@ import {
   draftFromEntries,
   draftFromFiles,
   draftFromPermissions,
+  draftNotifications,
+  eventsToStore,
 } from './draft-deliveries';
 import { findPendingEvents } from './pending-events';
-import { findPermissionEvents } from './permission-events';
+import { loadPermissionEvents, takeSlice } from './permission-events';
 import type { ReceiverRef } from './plan';
-import { type SliceDraft, writeDeliveries } from './write-deliveries';
+import { planNotifications } from './plan-notifications';
+import { writeDeliveries } from './write-deliveries';
 
 /** How many slices the handler of one message creates at most. */
 const MAX_SLICES = 20;
 
 /**
- * Creates the deliveries of an account's pending events, and enqueues a message for each webhook
+ * Creates the deliveries of an account's pending events, and enqueues a message for each receiver
  * that has any.
- * @returns the number of a webhook that gets no message, because the caller delivers to it itself;
+ * @returns the number of a receiver that gets no message, because the caller delivers to it itself;
  *   null if there is none
  */
 export async function fanOut(context: DispatchContext, account: number): Promise<number | null> {
   const { shard, config } = context;
   const first = await fanOutSlice(context, account);
-  const own = first.targets.find(({ isSlow }) => !isSlow)?.number ?? null;
-  const enqueue = (targets: Iterable<ReceiverRef>) =>
+  const own = first.receivers.find(({ isSlow }) => !isSlow)?.number ?? null;
+  const enqueue = (receivers: Iterable<ReceiverRef>) =>
     enqueueWebhooks(
       config.webhooks,
-      [...targets]
+      [...receivers]
         .filter(({ number }) => number !== own)
         .map(({ number, isSlow }) => ({ body: { shard, account, webhook: number }, isSlow })),
     );
-  // The webhooks of the first slice get their messages at once, the others after the last slice.
-  await enqueue(first.targets);
+  // The receivers of the first slice get their messages at once, the others after the last slice.
+  await enqueue(first.receivers);
   const later = new Map<number, ReceiverRef>();
   let { hasMore } = first;
   for (let slice = 2; hasMore && slice <= MAX_SLICES; slice++) {
     const next = await fanOutSlice(context, account);
-    for (const target of next.targets) later.set(target.number, target);
+    for (const receiver of next.receivers) later.set(receiver.number, receiver);
     hasMore = next.hasMore;
   }
   await enqueue(later.values());
@@ -49,35 +52,36 @@ export async function fanOut(context: DispatchContext, account: number): Promise
  * Creates a slice of the deliveries. It advances the account's feed (`outbox/feed.ts`) in the same
  * transaction by compare-and-set: two workers never create the same deliveries, and a crash loses
  * none.
- * @returns the webhooks, channels and devices that have new deliveries, and whether there are more events
+ * @returns the receivers that have new deliveries, and whether there are more events
  */
 async function fanOutSlice(
   context: DispatchContext,
   account: number,
-): Promise<{ targets: ReceiverRef[]; hasMore: boolean }> {
+): Promise<{ receivers: ReceiverRef[]; hasMore: boolean }> {
   const pending = await findPendingEvents(context.reader, account);
-  if (!pending) return { targets: [], hasMore: false };
-  const { events, entries, waiting } = await findPermissionEvents(context, account, pending);
-  const ofFiles = await draftFromFiles(context, pending);
-  const { devices, ...ofPermissions } = await draftFromPermissions(
-    context,
-    account,
-    pending,
-    events,
-  );
-  const draft: SliceDraft = {
-    ...ofPermissions,
+  if (!pending) return { receivers: [], hasMore: false };
+  const { entries, waiting, candidates } = takeSlice(pending);
+  const owner = { number: account, id: pending.accountId };
+  const events = await loadPermissionEvents(context, owner, candidates);
+  const fileDrafts = await draftFromFiles(context, pending);
+  const channels = pending.activeReceivers.filter(({ kind }) => kind !== 'webhook');
+  const plan = await planNotifications(context, account, { ...pending, channels, events });
+  const deliveries = [
+    ...draftFromAccount(pending),
+    ...draftFromEntries(pending, entries),
+    ...fileDrafts,
+    ...draftFromPermissions(pending, events),
+    ...draftNotifications(pending, plan),
+  ];
+  const hasMore = await writeDeliveries(context, account, pending, {
+    deliveries,
+    events: eventsToStore(events, deliveries, plan),
+    held: plan.held,
+    reminders: plan.reminders,
     waiting,
-    deliveries: [
-      ...draftFromAccount(pending),
-      ...draftFromEntries(pending, entries),
-      ...ofFiles,
-      ...ofPermissions.deliveries,
-    ],
     position: entries.at(-1)?.pos ?? pending.position,
-  };
-  const hasMore = await writeDeliveries(context, account, pending, draft);
-  const numbers = new Set(draft.deliveries.map(({ webhook }) => webhook));
-  const targets = [...pending.activeReceivers, ...devices];
-  return { targets: targets.filter(({ number }) => numbers.has(number)), hasMore };
+  });
+  const numbers = new Set(deliveries.map(({ webhook }) => webhook));
+  const receivers = [...pending.activeReceivers, ...plan.devices];
+  return { receivers: receivers.filter(({ number }) => numbers.has(number)), hasMore };
 }

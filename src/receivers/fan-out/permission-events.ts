@@ -1,4 +1,5 @@
 import { END_EVENTS, PERMISSION_EVENTS, type PermissionEventType } from '../../db/schema';
+import type { Id } from '../../lib/typeid';
 import { loadPermissionSnapshots, type PermissionSnapshot } from '../../permissions/snapshots';
 import type { DispatchContext } from '../context';
 import { writePayload } from '../deliveries/payload';
@@ -45,26 +46,27 @@ const MAX_DELIVERIES = 1_000;
 const MAX_EVENTS = 20;
 const MAX_EVENTS_FOR_MEMBERS = 5;
 
-/** A slice's share of the pending events. */
-interface Slice {
-  events: PermissionEvent[];
-  /** The entries and the waiting events that the slice handles. */
+/** An event of a permission that a receiver wants, before the permission is loaded. */
+type EventCandidate = Pick<PermissionEvent, 'event' | 'reminder' | 'pos' | 'at'> & {
+  permission: Id<'perm'>;
+};
+
+/** As many of the pending events as are handled at once. */
+interface PendingSlice {
   entries: PendingEvents['entries'];
   waiting: PendingEvents['waitingEvents'];
+  /** The events of permissions among both, in the order in which they happened. */
+  candidates: EventCandidate[];
 }
 
 /**
- * Takes a slice of the pending events, with the events of permissions among them: a request that
- * waits for people, a decision, a request that expired or was withdrawn, an escalation, a reminder
- * that is due, or an outcome that was not reported in time. Leaves out those that no active webhook
- * or channel wants. They are in the order in which they happened.
+ * Takes a slice of the pending events. The events of permissions in it are a request that waits for
+ * people, a decision, a request that expired or was withdrawn, an escalation, a reminder that is
+ * due, or an outcome that was not reported in time. Those that no active receiver wants are left
+ * out.
  */
-export async function findPermissionEvents(
-  { reader, runtime }: DispatchContext,
-  account: number,
-  pending: PendingEvents,
-): Promise<Slice> {
-  const { activeReceivers, accountId, hasDevices } = pending;
+export function takeSlice(pending: PendingEvents): PendingSlice {
+  const { activeReceivers, hasDevices } = pending;
   const emailChannels = activeReceivers.filter(({ kind }) => kind === 'email').length;
   const perMember = emailChannels + (hasDevices ? 1 : 0);
   const limit = perMember > 0 ? Math.ceil(MAX_EVENTS_FOR_MEMBERS / perMember) : MAX_EVENTS;
@@ -72,41 +74,48 @@ export async function findPermissionEvents(
   if (hasDevices) for (const event of PERMISSION_EVENTS) wanted.add(event);
   const waiting = pending.waitingEvents.slice(0, limit);
   const entries = takeEntries(pending, wanted, limit);
-  const candidates = [
-    ...waiting.map(({ createdAt: at, reminders: reminder, ...rest }) => ({
-      ...rest,
-      at,
-      reminder,
-      pos: null,
-    })),
-    ...entries.flatMap(({ event: entryEvent, permission, pos, at, agentId }) => {
-      const event = EVENT_OF_ENTRY[entryEvent];
-      if (!event || !agentId) return [];
-      return [{ event, permission, pos, at, reminder: 0 }];
-    }),
-  ]
+  const candidates = [...waiting.map(candidateOfWaiting), ...entries.flatMap(candidatesOfEntry)]
     .filter(({ event }) => wanted.has(event))
     .sort((a, b) => a.at - b.at);
-  if (candidates.length === 0) return { events: [], entries, waiting };
+  return { entries, waiting, candidates };
+}
+
+function candidateOfWaiting({
+  event,
+  permission,
+  reminders: reminder,
+  createdAt: at,
+}: PendingEvents['waitingEvents'][number]): EventCandidate {
+  return { event, permission, reminder, at, pos: null };
+}
+
+/** The candidate of an entry; none if its agent was deleted, or if it is none of these events. */
+function candidatesOfEntry({
+  event: entryEvent,
+  permission,
+  pos,
+  at,
+  agentId,
+}: PendingEvents['entries'][number]): EventCandidate[] {
+  const event = EVENT_OF_ENTRY[entryEvent];
+  return event && agentId ? [{ event, permission, pos, at, reminder: 0 }] : [];
+}
+
+/** Loads the permissions of candidates, and leaves out candidates that turn out to be no events. */
+export async function loadPermissionEvents(
+  { reader, runtime }: DispatchContext,
+  account: { number: number; id: Id<'user'> },
+  candidates: readonly EventCandidate[],
+): Promise<PermissionEvent[]> {
+  if (candidates.length === 0) return [];
   const ids = [...new Set(candidates.map(({ permission }) => permission))];
-  const permissions = await loadPermissionSnapshots(
-    reader,
-    { number: account, id: accountId },
-    ids,
-    runtime.now(),
-  );
-  const events = candidates.flatMap(({ permission: id, ...candidate }): PermissionEvent[] => {
+  const permissions = await loadPermissionSnapshots(reader, account, ids, runtime.now());
+  return candidates.flatMap(({ permission: id, ...candidate }): PermissionEvent[] => {
     const permission = permissions.get(id);
     if (!permission || !isEventOf(candidate.event, permission)) return [];
-    return [
-      {
-        ...candidate,
-        permission,
-        payload: writePayload(candidate.event, candidate.at, permission.shown),
-      },
-    ];
+    const payload = writePayload(candidate.event, candidate.at, permission.shown);
+    return [{ ...candidate, permission, payload }];
   });
-  return { events, entries, waiting };
 }
 
 /**
@@ -127,7 +136,7 @@ function takeEntries(
   wanted: ReadonlySet<string>,
   limit: number,
 ) {
-  const targets = activeReceivers.filter(({ events }) => events.includes('audit.created'));
+  const receivers = activeReceivers.filter(({ events }) => events.includes('audit.created'));
   let deliveries = 0;
   let events = 0;
   const end = entries.findIndex(({ event: entryEvent, agentId }) => {
@@ -135,7 +144,7 @@ function takeEntries(
     if (deliveries >= MAX_DELIVERIES) return true;
     if (event && wanted.has(event)) events += 1;
     if (agentId !== null)
-      deliveries += targets.filter(({ agentIds }) => agentIds?.includes(agentId) ?? true).length;
+      deliveries += receivers.filter(({ agentIds }) => agentIds?.includes(agentId) ?? true).length;
     return events > limit;
   });
   if (end < 0) return entries;

@@ -7,10 +7,10 @@ import type { PermissionEvent } from './permission-events';
 /** An active webhook or channel of the account. */
 export type ActiveReceiver = PendingEvents['activeReceivers'][number];
 
-/** A webhook, channel or device for which a worker is enqueued. */
+/** A receiver by its number, with what decides in which queue its messages wait. */
 export type ReceiverRef = Pick<ActiveReceiver, 'number' | 'isSlow'>;
 
-/** The events that the active channels of an account may tell people. */
+/** The events of which the channels of an account and the devices of its members notify people. */
 export interface NotifiableEvents {
   channels: readonly ActiveReceiver[];
   /** Whether members of the account have devices. */

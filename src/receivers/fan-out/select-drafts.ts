@@ -28,7 +28,7 @@ export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
 );
 
 /** The drafts as JSON rows, each with the id of its delivery. */
-export function draftRows(runtime: Runtime, drafts: readonly DeliveryDraft[]) {
+export function rowsOfDrafts(runtime: Runtime, drafts: readonly DeliveryDraft[]) {
   const now = runtime.now();
   // Sorted, so that deliveries of one slice are listed in the order of their events.
   const ids = drafts.map(() => toHex(idBytes(makeId('dlv', now, runtime.random(10))))).sort();
@@ -45,14 +45,14 @@ const disabled = alias(webhooks, 'disabled');
 
 /**
  * Selects drafts as rows of the table of deliveries. Leaves out the drafts of events that another
- * worker has handled, drafts of events before the start of their webhook, and those whose webhook
+ * worker has handled, drafts of events before the start of their receiver, and those whose receiver
  * was disabled or whose agent was deleted meanwhile.
  */
 export function selectDrafts(
   account: number,
   position: number,
   now: number,
-  rows: ReturnType<typeof draftRows>,
+  rows: ReturnType<typeof rowsOfDrafts>,
 ): SQL {
   const hasAgent = sql`exists (select 1 from ${agents} where ${agents.number} = value ->> 'agent')`;
   const columns = {

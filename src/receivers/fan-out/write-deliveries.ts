@@ -21,7 +21,7 @@ import type { PendingEvents } from './pending-events';
 import { completeWaiting, selectEvents, selectHeld } from './permission-event-rows';
 import type { PermissionEvent } from './permission-events';
 import type { NotificationPlan } from './plan';
-import { type DeliveryDraft, draftRows, selectDrafts } from './select-drafts';
+import { type DeliveryDraft, rowsOfDrafts, selectDrafts } from './select-drafts';
 
 /**
  * How many rows one parameter of a statement holds: D1 takes 2 MB in one, and a row without a
@@ -71,9 +71,9 @@ export async function writeDeliveries(
   const reported = numberList(disabledWebhooks.map(({ number }) => number));
   const isOfAccount = ({ about }: DeliveryDraft) => about === 'account';
   const rows = [
-    ...divide(draftRows(runtime, drafts.filter(isOfAccount)), ACCOUNT_ROWS_PER_STATEMENT),
+    ...divide(rowsOfDrafts(runtime, drafts.filter(isOfAccount)), ACCOUNT_ROWS_PER_STATEMENT),
     ...divide(
-      draftRows(
+      rowsOfDrafts(
         runtime,
         drafts.filter((draft) => !isOfAccount(draft)),
       ),
