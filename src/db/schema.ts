@@ -1172,11 +1172,11 @@ export const DELIVERY_EVENTS = [
 ] as const;
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 /**
- * The receivers of events: a URL of the account; people, by a channel of the account; a device of a
+ * The kinds of receivers: a URL of the account; people, by a channel of the account; a device of a
  * member, by Web Push.
  */
 export const RECEIVER_KINDS = ['webhook', 'email', 'slack', 'push'] as const;
-/** The receivers that are channels of the account. */
+/** The kinds of receivers that are channels of the account. */
 export const CHANNEL_KINDS = ['email', 'slack'] as const satisfies readonly ReceiverKind[];
 
 export type PermissionEventType = (typeof PERMISSION_EVENTS)[number];
@@ -1186,9 +1186,9 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
 
 /**
- * Webhooks, which are URLs to which events are sent, channels, which notify people, and devices of
- * members, which notify one person. Numbers are never reused: deliveries of a deleted webhook still
- * wait for erasure.
+ * The receivers of events: webhooks, which are URLs to which events are sent, channels, which notify
+ * people, and devices of members, which notify one person. Numbers are never reused: deliveries of a
+ * deleted receiver still wait for erasure.
  */
 export const webhooks = sqliteTable(
   'webhooks',
@@ -1241,7 +1241,7 @@ export const webhooks = sqliteTable(
     /** Whether the service disabled it, and channels have to notify people of that. */
     isNoticeDue: integer('is_notice_due', { mode: 'boolean' }).notNull().default(false),
     /**
-     * Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of
+     * Whether it is new, or its last attempt failed or was slow: such receivers have a queue of
      * their own.
      */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
@@ -1274,7 +1274,7 @@ export const webhooks = sqliteTable(
 
 /**
  * How far deliveries have been created from each account's log. Only accounts with an active
- * webhook or channel have a feed.
+ * receiver have a feed.
  */
 export const webhookFeeds = sqliteTable(
   'webhook_feeds',
@@ -1364,7 +1364,7 @@ export interface EventNames {
 export const deliveries = sqliteTable(
   'deliveries',
   {
-    /** The number of the webhook or channel. */
+    /** The number of the receiver. */
     webhook: integer().notNull(),
     id: idColumn('dlv')().notNull(),
     /**
@@ -1372,7 +1372,7 @@ export const deliveries = sqliteTable(
      * is the first one.
      */
     original: idColumn('dlv')(),
-    /** The webhook's `disableCount` when the delivery was created. */
+    /** The receiver's `disableCount` when the delivery was created. */
     disableCount: integer('disable_count').notNull(),
     event: codeColumn(DELIVERY_EVENTS)().notNull(),
     /**

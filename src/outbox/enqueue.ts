@@ -2,20 +2,23 @@ import type { WebhookConfig, WebhookMessage } from '../env';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 
-/** The two queues of webhook messages: those for slow webhooks wait in a queue of their own. */
+/**
+ * The two queues of messages about receivers (`receivers/receiver.ts`): those for slow ones wait in
+ * a queue of their own.
+ */
 export type WebhookQueues = Pick<WebhookConfig, 'queue' | 'slowQueue'>;
 
 /** A queue message, and how it is sent. */
 interface OutgoingMessage {
   body: WebhookMessage;
-  /** Whether the webhook is new, or its last attempt failed or was slow. */
+  /** Whether the receiver is new, or its last attempt failed or was slow. */
   isSlow: boolean;
   /** Milliseconds until a consumer gets it, rounded up to seconds. */
   delay?: number;
 }
 
 /**
- * Sends a queue message. One that names a webhook makes a worker deliver to it; one that names only
+ * Sends a queue message. One that names a receiver makes a worker deliver to it; one that names only
  * an account makes a worker create the deliveries of the account's pending events.
  * `background/webhook-queue.ts` handles both.
  *

@@ -18,7 +18,7 @@ import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 import { type Id, idBytes } from '../lib/typeid';
 
-// An account with an active webhook has a feed: the position in its log (account number × 2³² +
+// An account with an active receiver has a feed: the position in its log (account number × 2³² +
 // sequence) up to which deliveries have been created. The ledger marks the feed as due when it
 // appends entries. All other events mark it as due where they are written.
 
@@ -56,7 +56,7 @@ interface FinishedFiles {
 
 /**
  * Returns statements that record files of an account as completed or failed, and mark its feed as
- * due, so that its webhooks get the events. They do nothing for an account without a feed. They
+ * due, so that its receivers get the events. They do nothing for an account without a feed. They
  * must run before the statement that changes the files, in the same transaction.
  */
 export function recordFileOutcomes(
@@ -173,7 +173,7 @@ export function newestOutcome(account: number | SQL): SQL<number> {
 
 /**
  * A number for new outcomes: higher than that of any outcome without deliveries, and than any that
- * a webhook starts after, even if that outcome no longer exists.
+ * a receiver starts after, even if that outcome no longer exists.
  */
 function nextOutcomeNumber(account: SQL): SQL {
   return sql`1 + max(${newestOutcome(account)}, (
@@ -185,10 +185,10 @@ const kept = alias(auditEntries, 'kept');
 const owner = alias(accounts, 'owner');
 
 /**
- * The position of an account's newest entry, even if it is erased, as SQL; before the first entry,
- * that of sequence 0.
+ * The position of the last entry of an account's log, even if it is erased, as SQL; before the first
+ * entry, that of sequence 0.
  */
-export function newestPosition(account: number | Column): SQL<number> {
+export function lastPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${LOG_SPAN_SQL}`;
   const end = sql`${start} + ${LOG_SPAN_SQL}`;
   // The aliases keep the column `account` that of the outer query, which may read the same tables.
@@ -203,8 +203,8 @@ export function newestPosition(account: number | Column): SQL<number> {
 }
 
 /**
- * Returns statements that open the feed of an account that has an active webhook and no feed yet.
- * They must run after the statement that activates the webhook. The feed starts with events from
+ * Returns statements that open the feed of an account that has an active receiver and no feed yet.
+ * They must run after the statement that activates the receiver. The feed starts with events from
  * now on: outcomes that an earlier feed left are deleted, and events of permissions that waited for
  * it wait no longer.
  */
@@ -222,23 +222,23 @@ export function openFeed(
     write
       .insert(webhookFeeds)
       .select(
-        sql`select ${account}, ${newestPosition(account)}, null, null where exists (${activeWebhook(account)})`,
+        sql`select ${account}, ${lastPosition(account)}, null, null where exists (${activeReceiver(account)})`,
       )
       .onConflictDoNothing(),
   ];
 }
 
 /**
- * Returns the statement that closes the feed of an account without an active webhook. Entries and
+ * Returns the statement that closes the feed of an account without an active receiver. Entries and
  * files then leave nothing to deliver. It must run after the statement that disables or deletes the
- * webhook.
+ * receiver.
  */
 export function closeFeed(write: Pick<InternalWriter, 'delete'>, account: number): Statement {
   return write
     .delete(webhookFeeds)
-    .where(and(eq(webhookFeeds.account, account), sql`not exists (${activeWebhook(account)})`));
+    .where(and(eq(webhookFeeds.account, account), sql`not exists (${activeReceiver(account)})`));
 }
 
-function activeWebhook(account: number): SQL {
+function activeReceiver(account: number): SQL {
   return sql`select 1 from ${webhooks} where ${webhooks.account} = ${account} and ${webhooks.isActive} = 1`;
 }

@@ -1,6 +1,6 @@
 import { type Column, type SQL, sql } from 'drizzle-orm';
 import { webhooks } from '../db/schema';
-import { newestOutcome, newestPosition } from '../outbox/feed';
+import { lastPosition, newestOutcome } from '../outbox/feed';
 
 /**
  * The columns that a change of a webhook or channel sets besides the client's fields: it is enabled
@@ -43,7 +43,7 @@ function enabledColumns(account: number) {
     isActive: true,
     disabledReason: null,
     isNoticeDue: false,
-    startsAfter: when(wasDisabled, newestPosition(account), webhooks.startsAfter),
+    startsAfter: when(wasDisabled, lastPosition(account), webhooks.startsAfter),
     startsAfterOutcome: when(wasDisabled, newestOutcome(account), webhooks.startsAfterOutcome),
   };
 }

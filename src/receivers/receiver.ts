@@ -8,7 +8,7 @@ import { defineList, loadPage } from '../http/list';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { type Id, parseId } from '../lib/typeid';
-import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
+import { lastPosition, newestOutcome, openFeed } from '../outbox/feed';
 
 // A receiver is a row of the table `webhooks`: a webhook, a channel, which notifies people, or a
 // device of a member. Deliveries and queue messages name it `webhook`, by its number. Devices have
@@ -36,7 +36,7 @@ export function newReceiverColumns({ principal, runtime }: UserContext) {
     disabledReason: null,
     // It counts as slow until an attempt was fast.
     isSlow: true,
-    startsAfter: newestPosition(account),
+    startsAfter: lastPosition(account),
     startsAfterOutcome: newestOutcome(account),
     createdBy: creatorOf(principal),
     createdAt: now,

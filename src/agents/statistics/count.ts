@@ -4,7 +4,7 @@ import type { Database } from '../../db/database';
 import { STATISTICS_UNITS, trees } from '../../db/schema';
 import { LOG_SPAN_SQL } from '../../ledger/append';
 import { isNotMoving } from '../../ledger/hold';
-import { newestPosition } from '../../outbox/feed';
+import { lastPosition } from '../../outbox/feed';
 import {
   addToCounters,
   countEntries,
@@ -61,7 +61,7 @@ function selectSlices(due: number, positions: number): SQL {
   return sql`
     select account, counted, newest, min(newest, counted + ${share}) as reach
     from (
-      select account, counted, ${newestPosition(trees.account)} - account * ${LOG_SPAN_SQL} as newest
+      select account, counted, ${lastPosition(trees.account)} - account * ${LOG_SPAN_SQL} as newest
       from trees indexed by trees_to_count
       where count_due_at is not null and count_due_at <= ${due} and ${isNotMoving(trees.account)}
       order by count_due_at, account limit ${sql.raw(String(LOGS))}

@@ -5,7 +5,7 @@ import type { AccountRef } from '../../http/context';
 import { type ReadTile, readOnce } from '../../lib/tiles';
 import type { SignedHead } from './checkpoint';
 import { extendTree } from './extend-tree';
-import { requireNotHeld } from './restoration/hold';
+import { requireTreeNotHeld } from './restoration/hold';
 import { type SealingContext, sealAccount } from './seal';
 import { LogInconsistent, tileReader } from './storage';
 import {
@@ -112,7 +112,7 @@ export async function openSealedTree(
       if (await sealAccount(sealing, number, now())) continue;
       const [[row]] = await reader.load([selectTree(reader, number)]);
       // A restoration that began meanwhile discards what was sealed: it moves those objects away.
-      if (row) requireNotHeld(row, now());
+      if (row) requireTreeNotHeld(row, now());
       const tree = await openTree(sealing, { number, id }, row, now());
       if (tree.head.size >= snapshot) return tree;
       // Inconsistent: the tree has no row, or the log ends before the snapshot. Otherwise another

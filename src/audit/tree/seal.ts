@@ -5,7 +5,7 @@ import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE } from '../../lib/time';
 import { type SignedHead, signHead } from './checkpoint';
 import { type ExtendedTree, extendTree } from './extend-tree';
-import { isNotHeld, requireNotHeld } from './restoration/hold';
+import { isTreeNotHeld, requireTreeNotHeld } from './restoration/hold';
 import { LogInconsistent, putHead, putTile } from './storage';
 import {
   postponeTrees,
@@ -38,7 +38,7 @@ export interface SealingContext extends ReadingContext {
  * @returns whether there may be more to seal
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
-  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now), isNotHeld(now));
+  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now), isTreeNotHeld(now));
   const due = await findUnsealedTrees(context.reader, isDue);
   const growths: TreeGrowth[] = [];
   const postponements: TreePostponement[] = [];
@@ -69,7 +69,7 @@ export async function sealAccount(
 ): Promise<boolean> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
   if (!tree || tree.end === tree.size) return false;
-  requireNotHeld(tree, now);
+  requireTreeNotHeld(tree, now);
   try {
     const growth = await sealTree(context, tree, now);
     await recordTreeGrowth(context.ledger, [growth], now);

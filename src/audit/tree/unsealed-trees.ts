@@ -4,7 +4,7 @@ import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
 import { LOG_SPAN_SQL } from '../../ledger/append';
 import { formatId, type Id } from '../../lib/typeid';
-import { newestPosition } from '../../outbox/feed';
+import { lastPosition } from '../../outbox/feed';
 import { entryColumns, isAgentOfEntry } from '../entry';
 
 /** Maximum trees that are read at a time, entries of all of them together, and entries of one. */
@@ -77,9 +77,9 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
   }));
 }
 
-/** The sequence of an account's newest entry, even if it is erased, as SQL; 0 for an empty log. */
+/** The sequence of the last entry of an account's log, even if it is erased, as SQL; 0 for an empty log. */
 export function lastSequence(account: Column): SQL<number> {
-  return sql<number>`${newestPosition(account)} - ${account} * ${LOG_SPAN_SQL}`;
+  return sql<number>`${lastPosition(account)} - ${account} * ${LOG_SPAN_SQL}`;
 }
 
 /** The identifiers of deleted agents whose entries are not erased yet. */

@@ -39,7 +39,7 @@ export interface DeliveryPresenter<T> {
 }
 
 /**
- * Creates a delivery to one webhook or channel, whatever its filters, and enqueues a message for
+ * Creates a delivery to one receiver, whatever its filters, and enqueues a message for
  * it.
  * @param furtherSlackChannels the Slack channels that get the same, each with a delivery of its own
  * @throws Problem `conflict` if the receiver is disabled or deleted, or the agent is deleted

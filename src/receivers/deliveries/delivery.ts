@@ -46,12 +46,12 @@ export const deliveryFields = lazy(() => ({
 }));
 
 /**
- * A delivery with its webhook or channel, and with its audit entry or its event of a permission.
+ * A delivery with its receiver, and with its audit entry or its event of a permission.
  */
 export type FoundDelivery = ReturnType<typeof findDelivery>['_']['result'][number];
 
 /**
- * The columns of a delivery, and whether it is canceled: it was pending when its webhook was
+ * The columns of a delivery, and whether it is canceled: it was pending when its receiver was
  * disabled, and a worker has not recorded it as failed yet.
  */
 export const deliveryColumns = {
@@ -83,11 +83,11 @@ export const deliveryColumns = {
  */
 export const agentExists = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
 
-/** The error of a delivery that was pending when its webhook was disabled. */
+/** The error of a delivery that was pending when its receiver was disabled. */
 export const CANCELED_ERROR = 'The webhook or channel was disabled before this delivery was sent.';
 
 /**
- * Makes the query of a delivery of one webhook or channel, with its audit entry or its event of a
+ * Makes the query of a delivery of one receiver, with its audit entry or its event of a
  * permission.
  */
 export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id<'dlv'>) {

@@ -19,7 +19,7 @@ import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from './p
 /** A delivery that is due, with its payload or the columns of its audit entry. */
 export type DueDelivery = ReturnType<typeof findDueDeliveries>['_']['result'][number];
 
-/** Makes the query of the due deliveries of a webhook, in the order in which they became due. */
+/** Makes the query of the due deliveries of a receiver, in the order in which they became due. */
 export function findDueDeliveries(
   reader: Reader,
   { account, number: webhook }: { account: number; number: number },

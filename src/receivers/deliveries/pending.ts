@@ -14,28 +14,28 @@ const TRIES = sql`${deliveries.attempts} + ${deliveries.postponements}`;
 const IS_PENDING = sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`;
 
 /**
- * Deliveries that wait for their first attempt and were not postponed, by webhook and id. They are
+ * Deliveries that wait for their first attempt and were not postponed, by receiver and id. They are
  * due from their creation on.
  */
 export const FROM_FIRST_ATTEMPTS = sql`${deliveries} indexed by deliveries_first_attempts
   where ${IS_PENDING} and ${TRIES} = 0`;
 
-/** Deliveries that wait for a retry or were postponed, by webhook and id. */
+/** Deliveries that wait for a retry or were postponed, by receiver and id. */
 export const FROM_RETRIES = sql`${deliveries} indexed by deliveries_retries
   where ${IS_PENDING} and ${TRIES} > 0`;
 
-/** Deliveries that wait for a retry or were postponed, by webhook and due time. */
+/** Deliveries that wait for a retry or were postponed, by receiver and due time. */
 export const FROM_RETRIES_BY_DUE_TIME = sql`${deliveries} indexed by deliveries_retries_due
   where ${deliveries.dueAt} is not null and ${TRIES} > 0`;
 
-/** SQL to append to a source: limits it to the deliveries that will be sent to a webhook. */
+/** SQL to append to a source: limits it to the deliveries that will be sent to a receiver. */
 export function isPendingFor(webhook: number | SQL): SQL {
   return sql`and ${deliveries.webhook} = ${webhook}
     and ${deliveries.disableCount} = ${disableCountOf(webhook)}`;
 }
 
 /**
- * SQL to append to a source: limits it to the deliveries that were pending when a webhook was
+ * SQL to append to a source: limits it to the deliveries that were pending when a receiver was
  * disabled.
  */
 export function isCanceledFor(webhook: number): SQL {
@@ -77,8 +77,8 @@ export function newDeliveryColumns(
 }
 
 /**
- * Builds the statement that makes active webhooks due now, because they have new deliveries. A
- * webhook that a worker has claimed keeps its due time, at which the claim expires: the worker
+ * Builds the statement that makes active receivers due now, because they have new deliveries. A
+ * receiver that a worker has claimed keeps its due time, at which the claim expires: the worker
  * looks for new deliveries before it ends.
  */
 export function markDue(

@@ -22,12 +22,12 @@ export function endOfHold(heldUntil: number, now: number): number {
 }
 
 /** @throws Error while the tree is held */
-export function requireNotHeld({ heldUntil }: { heldUntil: number }, now: number): void {
+export function requireTreeNotHeld({ heldUntil }: { heldUntil: number }, now: number): void {
   if (isHeld(heldUntil, now)) throw new Error(`the tree is held until ${formatTime(heldUntil)}`);
 }
 
 /** The SQL condition that a tree is not held. */
-export function isNotHeld(now: number): SQL {
+export function isTreeNotHeld(now: number): SQL {
   return not(between(trees.heldUntil, now + 1, latestEnd(now)));
 }
 
