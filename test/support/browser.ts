@@ -11,7 +11,7 @@ export class Browser {
   /** The cookie of a sign-in with the identity provider that has begun. */
   flow = '';
   /** The cookie that tells the next page what a form did. */
-  told = '';
+  flash = '';
   /** The cookie of the requests that were set aside. */
   aside = '';
 
@@ -109,7 +109,7 @@ export class Browser {
 
   /** Sends a request with the cookies, and keeps those that the answer sets. */
   async send(method: string, path: string, call: Json = {}): Promise<Answer> {
-    const cookies = [this.cookie, this.flow, this.told, this.aside]
+    const cookies = [this.cookie, this.flow, this.flash, this.aside]
       .filter((cookie) => cookie !== '')
       .join('; ');
     const headers = { ...call.headers, ...(cookies && { Cookie: cookies }) };
@@ -117,7 +117,7 @@ export class Browser {
     for (const set of answer.headers.getSetCookie()) {
       const value = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
       if (set.startsWith('__Host-countersign-oidc=')) this.flow = value;
-      else if (set.startsWith('__Host-countersign-told=')) this.told = value;
+      else if (set.startsWith('__Host-countersign-flash=')) this.flash = value;
       else if (set.startsWith('__Host-countersign-aside=')) this.aside = value;
       else this.cookie = value;
     }

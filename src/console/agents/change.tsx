@@ -14,7 +14,7 @@ import {
 import { sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
 import { Time, toOneLine, Written } from '../parts/inline';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { type AgentContext, requireAgent, sendAgent } from './agent';
 import type { RefusedAgentForm } from './manage';
 
@@ -83,7 +83,7 @@ async function changeAs(
   } catch (error) {
     return sendAgent(c, { form: name, refusal: refusalOf(error, form) });
   }
-  return redirectAndTell(
+  return redirectWithFlash(
     c,
     next ?? `/console/agents/${agent.id}`,
     next === undefined ? 'saved' : 'deleted',

@@ -5,7 +5,7 @@ import { readForm, readNumber, refusalOf, validate } from '../frame/form';
 import { sendPage, sendPart } from '../frame/page';
 import { withParameters } from '../parts/blocks';
 import { LivePart } from '../parts/live';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { Entries, readProgress } from './entries';
 import { ExportForm, type RefusedExport } from './export-form';
 import { ActiveFilters, FilterForm } from './filter-form';
@@ -59,7 +59,7 @@ export async function exportEntries(c: AuditContext): Promise<Response> {
       hasBom: form.has('bom'),
     });
   }
-  return redirectAndTell(c, '/console/exports', 'created');
+  return redirectWithFlash(c, '/console/exports', 'created');
 }
 
 /** @param refused the export that was just asked for, if it was refused */

@@ -37,7 +37,7 @@ import {
   receiverForm,
 } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { type ChannelKind, KIND_NAMES, KindNotice, KindSummary, NAME_EXAMPLES } from './kinds';
 import {
   inFormWords,
@@ -72,7 +72,7 @@ export async function addChannel(c: PreloadedContext<typeof preloadFormAgents>):
     const input = validate(ChannelCreation(), { kind, ...inputOf(fields, null) }, faultsOf(fields));
     const agents = c.var.loaded.agents ?? [];
     const { id } = await c.var.once((context) => createChannel(context, { agents, ...input }));
-    return redirectAndTell(c, `/console/channels/${id}`, 'created');
+    return redirectWithFlash(c, `/console/channels/${id}`, 'created');
   } catch (error) {
     return sendChannelForm(c, null, fields, refusalOf(error));
   }
@@ -118,7 +118,7 @@ export async function editChannel(
   } catch (error) {
     return sendChannelForm(c, channel, fields, refusalOf(error));
   }
-  return redirectAndTell(c, `/console/channels/${channel.id}`, 'saved');
+  return redirectWithFlash(c, `/console/channels/${channel.id}`, 'saved');
 }
 
 /** The fields of the form. */

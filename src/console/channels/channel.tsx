@@ -23,7 +23,7 @@ import { Deliveries } from '../receivers/deliveries';
 import { OF_CHANNELS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { canSendBy, KIND_NAMES, KindNotice, KindSummary, Recipient } from './kinds';
 import { SlackChannels, SlackSetup } from './slack';
 
@@ -150,13 +150,13 @@ export async function switchChannel(c: ChannelContext): Promise<Response> {
   } catch (error) {
     return showChannel(c, refusalOf(error));
   }
-  return redirectAndTell(c, `/console/channels/${id}`, 'saved');
+  return redirectWithFlash(c, `/console/channels/${id}`, 'saved');
 }
 
 /** Deletes the channel in the path. */
 export async function removeChannel(c: ConsoleContext): Promise<Response> {
   await deleteChannel(c.var.signedIn.context, { id: pathId(c, 'chan', 'channel') });
-  return redirectAndTell(c, '/console/channels', 'deleted');
+  return redirectWithFlash(c, '/console/channels', 'deleted');
 }
 
 /** Sends a test by the channel in the path, and shows its delivery. */
@@ -164,7 +164,7 @@ export async function sendChannelTest(c: ChannelContext): Promise<Response> {
   const channel = requireChannel(c.var.loaded.channel);
   try {
     const { id, channel_id } = await testChannel(c.var.signedIn.context, { channel });
-    return redirectAndTell(c, `/console/channels/${channel_id}/deliveries/${id}`, 'sent');
+    return redirectWithFlash(c, `/console/channels/${channel_id}/deliveries/${id}`, 'sent');
   } catch (error) {
     return showChannel(c, refusalOf(error));
   }

@@ -20,7 +20,7 @@ import { Written } from '../parts/inline';
 import { RequestTitle } from '../parts/request';
 import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { canSendBy, KindNotice, Recipient } from './kinds';
 
 /** Preloads what a delivery's page needs: the delivery in the path with its channel. */
@@ -129,7 +129,7 @@ export async function sendMessageAgain(c: DeliveryContext): Promise<Response> {
   const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
     const again = await redeliverByChannel(c.var.signedIn.context, { delivery });
-    return redirectAndTell(
+    return redirectWithFlash(
       c,
       `/console/channels/${again.channel_id}/deliveries/${again.id}`,
       'sent',

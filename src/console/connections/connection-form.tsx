@@ -23,7 +23,7 @@ import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { AgentFields } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { AdvancedFields, CredentialFields, isAdvancedRefused } from './connection-fields';
 import { PRESETS, valuesOfPreset } from './presets';
 import { RuleFields } from './rule-fields';
@@ -54,7 +54,7 @@ export async function addConnection(c: ConsoleContext): Promise<Response> {
     const slug = values.slug === '' ? {} : { slug: values.slug };
     const valid = validate(ConnectionCreation(), { ...input, ...slug }, faults);
     const { id } = await c.var.once((context) => createConnection(context, valid));
-    return redirectAndTell(c, `${LIST}/${id}`, 'created');
+    return redirectWithFlash(c, `${LIST}/${id}`, 'created');
   } catch (error) {
     return sendFormPage(c, { values, refusal: refusalOf(error) });
   }
@@ -90,7 +90,7 @@ export async function editConnection(c: ConnectionContext): Promise<Response> {
   } catch (error) {
     return sendFormPage(c, { values, connection, refusal: refusalOf(error) });
   }
-  return redirectAndTell(c, `${LIST}/${connection.id}`, 'saved');
+  return redirectWithFlash(c, `${LIST}/${connection.id}`, 'saved');
 }
 
 /** The rules after the button was pressed; null if it is not one of the rules' buttons. */

@@ -39,7 +39,7 @@ import { RequestRow } from '../parts/request';
 import { onOrOff, switchLabel } from '../parts/words';
 import { OutcomeBadge } from '../permission/outcome';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { RuleList } from './rule-list';
 
 export type ConnectionContext = PreloadedContext<typeof preloadConnection>;
@@ -250,13 +250,13 @@ export async function switchConnection(c: ConnectionContext): Promise<Response> 
   } catch (error) {
     return showConnection(c, { refusal: refusalOf(error) });
   }
-  return redirectAndTell(c, `/console/connections/${connection.id}`, 'saved');
+  return redirectWithFlash(c, `/console/connections/${connection.id}`, 'saved');
 }
 
 /** Deletes the connection in the path. */
 export async function removeConnection(c: ConsoleContext): Promise<Response> {
   await deleteConnection(c.var.signedIn.context, { id: pathId(c, 'conn') });
-  return redirectAndTell(c, '/console/connections', 'deleted');
+  return redirectWithFlash(c, '/console/connections', 'deleted');
 }
 
 /** Reads a path through the connection in the path, and shows what came. */

@@ -16,7 +16,7 @@ import { sendPage } from '../frame/page';
 import { addMissingOption, CheckBox, DateField, SelectField, TextField } from '../parts/fields';
 import { Form, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { ExcelCheckBox } from './excel-check-box';
 
 const FORMATS: readonly (readonly [format: ExportFormat, label: string])[] = [
@@ -69,7 +69,7 @@ export async function startExport(c: ConsoleContext): Promise<Response> {
   } catch (error) {
     return sendForm(c, fields, refusalOf(error));
   }
-  return redirectAndTell(c, '/console/exports', 'created');
+  return redirectWithFlash(c, '/console/exports', 'created');
 }
 
 /**

@@ -15,7 +15,7 @@ import { sendPage } from '../frame/page';
 import { DateField, SelectField } from '../parts/fields';
 import { Form, Submit } from '../parts/form';
 import type { ConsoleContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 const FORMATS: readonly (readonly [format: (typeof REPORT_FORMATS)[number], label: string])[] = [
   ['pdf', 'PDF, to read'],
@@ -37,7 +37,7 @@ export async function startReport(c: ConsoleContext): Promise<Response> {
   } catch (error) {
     return sendForm(c, fields, refusalOf(error));
   }
-  return redirectAndTell(c, '/console/reports', 'created');
+  return redirectWithFlash(c, '/console/reports', 'created');
 }
 
 /**

@@ -9,12 +9,12 @@ import { assetPath } from '../assets';
 import { toOneLine } from '../parts/inline';
 import type { SignedIn } from '../session/access';
 import { ONCE_FIELD } from '../session/once';
+import { FlashStrip } from './flash';
 import { GuideLink } from './guide-link';
 import type { Names } from './names';
 import { Navigation, sectionAbove } from './navigation';
 import { PageProvider, usePage } from './page-context';
 import { StopBanner, StopLink } from './stop-banner';
-import { ToldStrip } from './told';
 
 interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
@@ -25,8 +25,8 @@ interface PageContent {
   isNarrow?: boolean;
   /** The status of the response; by default 200. */
   status?: number | undefined;
-  /** The last action, where the page has more to say about it than any other page. */
-  told?: Child;
+  /** The flash message, where the page says more in it than other pages. */
+  flash?: Child;
   /** The names that `Named` shows instead of ids. */
   names?: Names | undefined;
   /**
@@ -207,7 +207,7 @@ function Who({ signedIn: { names, context } }: { signedIn: SignedIn }) {
 function Page({
   title,
   heading = title,
-  told,
+  flash,
   children,
   isNarrow,
   signedIn,
@@ -278,7 +278,7 @@ function Page({
             <h1>{heading}</h1>
             <GuideLink path={path} />
           </div>
-          {told ?? <ToldStrip told={signedIn?.told ?? null} />}
+          {flash ?? <FlashStrip flash={signedIn?.flash ?? null} />}
           {children}
           <p id="message" role="alert"></p>
         </main>

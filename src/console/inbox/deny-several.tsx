@@ -9,9 +9,9 @@ import { sendPage } from '../frame/page';
 import { LinkButton, PAGE_SIZE } from '../parts/blocks';
 import { Code } from '../parts/inline';
 import type { ConsoleContext } from '../session/access';
+import { redirectWithFlash } from '../session/flash';
 import { readReturnPath } from '../session/return-path';
 import { isSenderMark } from '../session/session';
-import { redirectAndTell } from '../session/told';
 import { showWaiting } from './inbox';
 
 /**
@@ -45,7 +45,7 @@ export async function denySeveral(c: ConsoleContext): Promise<Response> {
     if (detail !== null) refused.push({ id, detail });
   }
   const address = inbox.pathname + inbox.search;
-  if (refused.length === 0) return redirectAndTell(c, address, 'denied', { count: ids.length });
+  if (refused.length === 0) return redirectWithFlash(c, address, 'denied', { count: ids.length });
   return sendPage(c, {
     title: `${ids.length - refused.length} of ${ids.length} denied`,
     isNarrow: true,

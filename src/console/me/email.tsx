@@ -17,7 +17,7 @@ import { Facts } from '../parts/blocks';
 import { Action, Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { type ConsoleContext, consoleAccess } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 const PATH = '/console/me/email';
 const SEND_PATH = `${PATH}/confirmation`;
@@ -148,5 +148,5 @@ async function showConfirmation(c: ConsoleContext): Promise<Response> {
 async function confirm(c: ConsoleContext): Promise<Response> {
   const { member, owner, isProven } = await readConfirmation(c);
   if (!isProven) await confirmEmail(c.var.signedIn.context, { member, email: owner.email });
-  return redirectAndTell(c, '/console/me', 'saved');
+  return redirectWithFlash(c, '/console/me', 'saved');
 }

@@ -13,7 +13,7 @@ import { ROLE_SUMMARIES } from '../members/roles';
 import { Facts, PlainList, Section } from '../parts/blocks';
 import { Code, Time, Written } from '../parts/inline';
 import type { PreloadedContext, SignedIn, SignedInRequest } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { mayLinkSlackUser, SlackUsers } from '../slack/links';
 import { Devices } from './devices';
 import { UnprovenEmail } from './email';
@@ -111,7 +111,7 @@ export async function saveNotifications(
 ): Promise<Response> {
   const refused = await changeNotifications(c);
   if (refused) return showMe(c, refused);
-  return redirectAndTell(c, '/console/me', 'saved');
+  return redirectWithFlash(c, '/console/me', 'saved');
 }
 
 function Who({ me }: { me: OwnAccount }) {

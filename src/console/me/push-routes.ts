@@ -14,7 +14,7 @@ import {
   subscribeDevice,
 } from '../../receivers/channels/push/subscribe';
 import { consoleAccess } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 const NOT_STORED = { 'Cache-Control': 'no-store' };
 
@@ -58,5 +58,5 @@ export const pushRoutes = new Hono<AppEnv>()
   })
   .post(`${PATH}/:id/remove`, consoleAccess(READ), noQuery(), async (c) => {
     await removePushDevice(c.var.signedIn.context, { id: pathId(c, 'push', 'device') });
-    return redirectAndTell(c, '/console/me', 'ended');
+    return redirectWithFlash(c, '/console/me', 'ended');
   });

@@ -6,9 +6,9 @@ import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Badge, Device, Time, TimeSince, Written } from '../parts/inline';
 import { type ConsoleContext, requireScopes } from '../session/access';
+import { redirectWithFlash } from '../session/flash';
 import { signInAgainPath, signInPath } from '../session/return-path';
 import { clearSessionCookie } from '../session/session';
-import { redirectAndTell } from '../session/told';
 
 /** Where the member is signed in, this session first. */
 export function Sessions({
@@ -48,7 +48,7 @@ export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   requireScopes(c.var.signedIn.context.principal, 'account:read');
   const id = pathId(c, 'session', 'session');
   await endSession(c.var.signedIn.context, { id });
-  return redirectAndTell(c, '/console/me', 'ended');
+  return redirectWithFlash(c, '/console/me', 'ended');
 }
 
 /**

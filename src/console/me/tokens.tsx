@@ -20,7 +20,7 @@ import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { pluralOf } from '../parts/words';
 import { type ConsoleContext, requireScopes } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 function LastUse({ token: { last_used_at } }: { token: UserToken }) {
   if (last_used_at === null) return <>never used</>;
@@ -97,7 +97,7 @@ export async function deleteOwnToken(c: ConsoleContext): Promise<Response> {
   if (principal.token !== null) requireScopes(principal, 'account:write');
   const id = pathId(c, 'utok', 'user token');
   await deleteUserToken(c.var.signedIn.context, { id });
-  return redirectAndTell(c, '/console/me', 'deleted');
+  return redirectWithFlash(c, '/console/me', 'deleted');
 }
 
 /** After how many days a token may expire; empty for never. */

@@ -13,7 +13,7 @@ import {
 } from '../frame/form';
 import { DECIDING_ROLES } from '../policies/deciders';
 import { type PreloadedContext, requireScopes } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { sendMember } from './member';
 import type { RefusedMemberForm } from './member-forms';
 import { type preloadReviewer, type ReviewingForm, replacementOf } from './reviewing';
@@ -106,5 +106,5 @@ async function changeAs(
     const refused = { form: name, refusal: refusalOf(error, form) };
     return sendMember(c, await c.var.reload(), refused);
   }
-  return redirectAndTell(c, `/console/members/${member.id}`, 'saved');
+  return redirectWithFlash(c, `/console/members/${member.id}`, 'saved');
 }

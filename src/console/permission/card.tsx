@@ -27,8 +27,8 @@ import { Deciders, RequestName, StateBadge } from '../parts/request';
 import type { PreloadedContext, SignedInRequest } from '../session/access';
 import { isSenderMark } from '../session/session';
 import { Binding } from './binding';
+import { DecisionFlash } from './decision-flash';
 import { DecisionForm } from './decision-form';
-import { DecisionTold } from './decision-told';
 import { Ending } from './ending';
 import { LiveState } from './live-state';
 import { isTroubled, OutcomeBadge, OutcomeSection } from './outcome';
@@ -90,7 +90,7 @@ export async function sendCard(
   refused?: { refusal: Refusal; form: Form },
 ): Promise<Response> {
   const { context } = c.var.signedIn;
-  const { told } = c.var.signedIn;
+  const { flash } = c.var.signedIn;
   const { principal, reader, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
@@ -109,7 +109,7 @@ export async function sendCard(
       maySeeLog && listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY }),
       listNotifications(context, { id: row.id, limit: MESSAGES }),
       isPending && hasNotifiedNobody(context, row.id),
-      (told || !isPending) && mayDecide && findNext(c, row.id),
+      (flash || !isPending) && mayDecide && findNext(c, row.id),
       maySeePolicies ? reader.load([selectActivePolicies(principal.account.number)]) : [[]],
     ]);
   const agentName = names.get(agent_id) ?? agent_id;
@@ -123,9 +123,9 @@ export async function sendCard(
     names,
     heading: <RequestName request={permission} />,
     status: refused?.refusal.status,
-    told: told && (
-      <DecisionTold
-        told={told}
+    flash: flash && (
+      <DecisionFlash
+        flash={flash}
         permission={permission}
         row={row}
         next={next || undefined}
@@ -213,7 +213,7 @@ export async function sendCard(
               <Ending
                 permission={{ ...permission, ...(series_usage && { series_usage }) }}
                 refusal={refused?.refusal}
-                next={told ? undefined : next || undefined}
+                next={flash ? undefined : next || undefined}
               />
             )}
             {permission.outcome && <OutcomeSection outcome={permission.outcome} isSent={isSent} />}

@@ -20,7 +20,7 @@ import { revokeToken } from '../../permissions/tokens/revoke';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
 import { readSeries } from '../series/series-fields';
 import type { PreloadedContext } from '../session/access';
-import { type Deed, redirectAndTell } from '../session/told';
+import { type FlashKind, redirectWithFlash } from '../session/flash';
 import { sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
 import { agentOfQueue, cardAddress, goToNext } from './queue';
@@ -76,19 +76,19 @@ export async function decide(c: DecisionContext): Promise<Response> {
       decision,
     );
     if (c.req.query('queue') !== undefined)
-      return goToNext(c, decided, settledBy(decided) ?? deedOf(decision));
-    return redirectAndTell(c, cardAddress(row.id, agentOfQueue(c)), deedOf(decision));
+      return goToNext(c, decided, settledBy(decided) ?? flashKindOf(decision));
+    return redirectWithFlash(c, cardAddress(row.id, agentOfQueue(c)), flashKindOf(decision));
   } catch (error) {
     return sendCard(c, await loadDecidable(c, context), { refusal: refusalOf(error), form });
   }
 }
 
 /** How a decision settled the request; null if more decisions are needed. */
-function settledBy({ status }: Permission): Deed | null {
+function settledBy({ status }: Permission): FlashKind | null {
   return status === 'approved' || status === 'denied' ? status : null;
 }
 
-function deedOf({ decision }: Decision): Deed {
+function flashKindOf({ decision }: Decision): FlashKind {
   return decision === 'approve' ? 'approval' : 'denial';
 }
 
@@ -97,7 +97,7 @@ export async function revoke(c: PreloadedContext<typeof preloadPermission>): Pro
   const { context } = c.var.signedIn;
   const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
   await revokeToken(context, { permission: row, via: 'console' });
-  return redirectAndTell(c, `/console/permissions/${row.id}`, 'revoked');
+  return redirectWithFlash(c, `/console/permissions/${row.id}`, 'revoked');
 }
 
 /**

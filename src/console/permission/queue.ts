@@ -14,7 +14,7 @@ import { numbersOf } from '../frame/page';
 import { MAX_IN_LIST } from '../parts/request';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { writeAside } from '../session/aside';
-import { type Deed, redirectAndTell } from '../session/told';
+import { type FlashKind, redirectWithFlash } from '../session/flash';
 
 type SkipContext = PreloadedContext<typeof preloadPermission>;
 
@@ -65,7 +65,7 @@ export async function findNext(
 export async function goToNext<Q extends NamedQueries>(
   c: ConsoleContext<Q>,
   permission: Permission,
-  deed: Deed,
+  kind: FlashKind,
 ): Promise<Response> {
   const agentId = agentOfQueue(c);
   const { id, action, resource } = permission;
@@ -76,7 +76,7 @@ export async function goToNext<Q extends NamedQueries>(
     `${amountOf(permission, numbersOf(c)) ?? action} · ${resource}`,
     MAX_IN_LIST,
   );
-  return redirectAndTell(c, address, deed, { request: { id, name } });
+  return redirectWithFlash(c, address, kind, { request: { id, name } });
 }
 
 /** Sets the request in the path aside until tomorrow, and goes on to the next one. */

@@ -20,7 +20,7 @@ import { draftPolicy } from '../../policies/replay';
 import { readAddress, readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
 import type { PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import {
   hasWildcard,
@@ -101,7 +101,7 @@ export async function makePolicy(c: NewPolicyContext): Promise<Response> {
     }
     const { id } = await c.var.once((context) => createPolicy(context, draft));
     if (isApproval) return await approve(c, id);
-    return redirectAndTell(c, '/console/policies', 'created');
+    return redirectWithFlash(c, '/console/policies', 'created');
   } catch (error) {
     return sendEditor(c, request, { ...edited, refusal: refusalOf(error) });
   }
@@ -134,20 +134,20 @@ async function approve(c: NewPolicyContext, policy: string): Promise<Response> {
       state,
       decision,
     );
-    return redirectAndTell(c, `/console/permissions/${state.permission?.id}`, 'approval');
+    return redirectWithFlash(c, `/console/permissions/${state.permission?.id}`, 'approval');
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     // The form was sent twice, and approved the request the first time.
     const decided = decisionState(await c.var.reload()).permission;
     const { member } = c.var.signedIn.context.principal;
     if (decided?.status === 'approved' && member && decided.decidedBy === member.id) {
-      return redirectAndTell(c, `/console/permissions/${decided.id}`, 'approval');
+      return redirectWithFlash(c, `/console/permissions/${decided.id}`, 'approval');
     }
     const query = new URLSearchParams({
       permission: state.permission?.id ?? '',
       refused: error.code,
     });
-    return redirectAndTell(c, `/console/policies/${policy}?${query}`, 'created');
+    return redirectWithFlash(c, `/console/policies/${policy}?${query}`, 'created');
   }
 }
 

@@ -21,7 +21,7 @@ import { Action } from '../parts/form';
 import { Badge, Code, Creator, JsonText, Numeral, Time, Written } from '../parts/inline';
 import { onOrOff, switchLabel } from '../parts/words';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { BudgetUsage, PolicyState } from './budget';
 import { type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
@@ -56,7 +56,7 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
     requireUnchanged('policy', form, policy.updated_at, inWords(policy), changes);
     if (Object.keys(changes).length > 0)
       await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
-    return redirectAndTell(c, '/console/policies', 'saved');
+    return redirectWithFlash(c, '/console/policies', 'saved');
   } catch (error) {
     const refusal = refusalOf(error);
     // The page shows the other person's change, so the next attempt may overwrite it.
@@ -115,13 +115,13 @@ export async function switchPolicy(c: PolicyContext): Promise<Response> {
   } catch (error) {
     return sendPolicy(c, { values: valuesOf(shownPolicy(c)), refusal: refusalOf(error) });
   }
-  return redirectAndTell(c, `/console/policies/${policy.id}`, 'saved');
+  return redirectWithFlash(c, `/console/policies/${policy.id}`, 'saved');
 }
 
 /** Deletes a policy. */
 export async function removePolicy(c: ConsoleContext): Promise<Response> {
   await deletePolicy(c.var.signedIn.context, { id: pathId(c, 'policy') });
-  return redirectAndTell(c, '/console/policies', 'deleted');
+  return redirectWithFlash(c, '/console/policies', 'deleted');
 }
 
 function requirePolicy(c: PolicyContext): PolicyRow {

@@ -3,8 +3,8 @@ import { pathId } from '../../http/path-id';
 import { endSeries } from '../../permissions/series/end';
 import { readForm } from '../frame/form';
 import type { ConsoleContext } from '../session/access';
+import { redirectWithFlash } from '../session/flash';
 import { readReturnPath } from '../session/return-path';
-import { redirectAndTell } from '../session/told';
 
 /**
  * Ends the series that the approval of the permission in the path gave, and shows the page again
@@ -17,5 +17,5 @@ export async function endLiveSeries(c: ConsoleContext): Promise<Response> {
   } catch (error) {
     if (!(error instanceof Problem && error.code === 'not_found')) throw error;
   }
-  return redirectAndTell(c, readReturnPath(form.text('from')), 'ended');
+  return redirectWithFlash(c, readReturnPath(form.text('from')), 'ended');
 }

@@ -23,11 +23,11 @@ import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { Id } from '../../lib/typeid';
 import { countText, selectWaitingCount, type WaitingCount } from '../../permissions/count-waiting';
 import { readAside } from './aside';
+import { clearFlash, type Flash, readFlash } from './flash';
 import { limitBody } from './limit-body';
 import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
 import { signInPath } from './return-path';
 import { isCsrfToken, pageMarks, sessionCookie } from './session';
-import { forgetTold, readTold, type Told } from './told';
 
 /**
  * Somebody who is signed in to the console. `principal.token` is the user token with which they
@@ -51,8 +51,8 @@ export interface SignedIn {
   pushKey: string | null;
   /** The requests that this browser has set aside. */
   aside: Id<'perm'>[];
-  /** The deed of the form that led to this page; null if none did. */
-  told: Told | null;
+  /** The flash message of this page; null if it has none. */
+  flash: Flash | null;
 }
 
 /** The environment of a page for people who are signed in. */
@@ -155,10 +155,10 @@ export function consoleAccess<Q extends NamedQueries>(
     const context = { ...opened, reader: batchReads(opened.reader) };
     c.set('caller', callerLogFields(found));
     const marks = await pageMarks(keyring, secret, principal);
-    const told = c.req.method === 'GET' ? readTold(c) : null;
+    const flash = c.req.method === 'GET' ? readFlash(c) : null;
     const aside = readAside(c, marks.sender);
     const waiting = waitingText(principal, loaded.inbox);
-    c.set('signedIn', { context, session, names, waiting, stop, aside, told, ...marks });
+    c.set('signedIn', { context, session, names, waiting, stop, aside, flash, ...marks });
     const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
@@ -193,7 +193,7 @@ export function consoleAccess<Q extends NamedQueries>(
     requireScopes(principal, scopes);
     if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);
     await next();
-    if (told) forgetTold(c);
+    if (flash) clearFlash(c);
   });
 }
 

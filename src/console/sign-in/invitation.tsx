@@ -20,8 +20,8 @@ import { AbilityList, ROLE_SUMMARIES } from '../members/roles';
 import { TextField } from '../parts/fields';
 import { NeedsScript } from '../parts/form';
 import { deviceName, Time, toOneLine, Written } from '../parts/inline';
+import { setFlash } from '../session/flash';
 import { setSessionCookie } from '../session/session';
-import { tellNext } from '../session/told';
 import { OidcButton } from './oidc/button';
 import { redirectToOwnHost } from './sign-in';
 
@@ -162,6 +162,6 @@ export const invitationRoutes = new Hono<AppEnv>()
   })
   .post(PATH, noQuery(), body(Joining), async (c) => {
     setSessionCookie(c, await joinWithPasskey(c, c.req.valid('json')));
-    tellNext(c, '/console', 'joined');
+    setFlash(c, '/console', 'joined');
     return c.json({ location: '/console' }, 201);
   });

@@ -23,7 +23,7 @@ import { Form } from '../parts/form';
 import { Written } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { consoleAccess, type PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 const PATH = '/console/slack/link';
 
@@ -97,7 +97,7 @@ async function confirmLink(c: LinkContext): Promise<Response> {
   if (refusalOf(proposal) !== null || !isRecentSignIn(signedIn))
     return sendLinkPage(c, proposal, 403);
   await linkSlackUser(signedIn.context, proposal);
-  return redirectAndTell(c, '/console/me', 'saved');
+  return redirectWithFlash(c, '/console/me', 'saved');
 }
 
 /** Why the Slack user cannot be linked; null if they can. */

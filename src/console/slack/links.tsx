@@ -11,7 +11,7 @@ import { Section } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Code, Time, Written } from '../parts/inline';
 import { type ConsoleContext, consoleAccess } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 const PATH = '/console/me/slack/unlink';
 
@@ -85,7 +85,7 @@ async function unlink(c: ConsoleContext): Promise<Response> {
     user: { id: form.text('user'), teamId: form.text('team') },
     member,
   });
-  return redirectAndTell(c, '/console/me', 'deleted');
+  return redirectWithFlash(c, '/console/me', 'deleted');
 }
 
 export const unlinkRoutes = new Hono<AppEnv>().post(PATH, consoleAccess(null), noQuery(), unlink);

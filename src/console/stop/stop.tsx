@@ -9,7 +9,7 @@ import { Action, Form, Submit } from '../parts/form';
 import { Time, Written, WrittenText } from '../parts/inline';
 import { SignInAgain } from '../parts/sign-in-again';
 import { type ConsoleContext, requireScopes, type SignedIn } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 const PATH = '/console/stop';
 
@@ -35,7 +35,7 @@ export async function stop(c: ConsoleContext): Promise<Response> {
 /** Lets the agents go on. */
 export async function resume(c: ConsoleContext): Promise<Response> {
   await resumeAccount(c.var.signedIn.context);
-  return redirectAndTell(c, '/console', 'resumed');
+  return redirectWithFlash(c, '/console', 'resumed');
 }
 
 /** @throws Problem `insufficient_scope` for somebody who may not stop the account */

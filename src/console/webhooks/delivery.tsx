@@ -6,7 +6,7 @@ import { type Refusal, refusalOf } from '../frame/form';
 import { Code } from '../parts/inline';
 import { RepeatAction, sendDeliveryPage } from '../receivers/delivery';
 import type { PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 
 type DeliveryContext = PreloadedContext<typeof preloadDelivery>;
 
@@ -41,7 +41,7 @@ export async function sendAgain(c: DeliveryContext): Promise<Response> {
   const delivery = requireRow(c.var.loaded.delivery, 'delivery');
   try {
     const again = await redeliver(c.var.signedIn.context, { delivery });
-    return redirectAndTell(
+    return redirectWithFlash(
       c,
       `/console/webhooks/${again.webhook_id}/deliveries/${again.id}`,
       'sent',

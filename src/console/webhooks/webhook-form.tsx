@@ -29,7 +29,7 @@ import {
   receiverForm,
 } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { sendSecret } from './secret';
 
 /** Shows the form that creates a webhook. */
@@ -96,7 +96,7 @@ export async function editWebhook(
   } catch (error) {
     return sendWebhookFormPage(c, webhook, fields, refusalOf(error));
   }
-  return redirectAndTell(c, `/console/webhooks/${webhook.id}`, 'saved');
+  return redirectWithFlash(c, `/console/webhooks/${webhook.id}`, 'saved');
 }
 
 /** The fields of a webhook as they are now, in words. */

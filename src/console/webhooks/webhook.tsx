@@ -22,7 +22,7 @@ import { Deliveries } from '../receivers/deliveries';
 import { OF_WEBHOOKS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
-import { redirectAndTell } from '../session/told';
+import { redirectWithFlash } from '../session/flash';
 import { HowToVerify, sendSecret } from './secret';
 
 export type WebhookContext = PreloadedContext<typeof preloadWebhook>;
@@ -137,7 +137,7 @@ export async function switchWebhook(c: WebhookContext): Promise<Response> {
   } catch (error) {
     return showWebhook(c, refusalOf(error));
   }
-  return redirectAndTell(c, `/console/webhooks/${id}`, 'saved');
+  return redirectWithFlash(c, `/console/webhooks/${id}`, 'saved');
 }
 
 /** Gives the webhook in the path a new secret, and shows it this once. */
@@ -153,7 +153,7 @@ export async function rotateWebhookSecret(c: WebhookContext): Promise<Response> 
 /** Deletes the webhook in the path. */
 export async function removeWebhook(c: ConsoleContext): Promise<Response> {
   await deleteWebhook(c.var.signedIn.context, { id: pathId(c, 'webhook') });
-  return redirectAndTell(c, '/console/webhooks', 'deleted');
+  return redirectWithFlash(c, '/console/webhooks', 'deleted');
 }
 
 /** Sends a test to the webhook in the path, and shows its delivery. */
@@ -161,7 +161,7 @@ export async function sendTest(c: WebhookContext): Promise<Response> {
   const webhook = requireRow(c.var.loaded.webhook, 'webhook');
   try {
     const { id } = await testWebhook(c.var.signedIn.context, { webhook });
-    return redirectAndTell(c, `/console/webhooks/${webhook.id}/deliveries/${id}`, 'sent');
+    return redirectWithFlash(c, `/console/webhooks/${webhook.id}/deliveries/${id}`, 'sent');
   } catch (error) {
     return showWebhook(c, refusalOf(error));
   }

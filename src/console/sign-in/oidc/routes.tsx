@@ -21,9 +21,9 @@ import { providerName } from '../../../identity/oidc/provider';
 import { signInWithIdentity } from '../../../identity/oidc/sign-in';
 import type { Proof } from '../../../identity/sessions/begin';
 import { sendPage } from '../../frame/page';
+import { setFlash } from '../../session/flash';
 import { readReturnPath } from '../../session/return-path';
 import { setSessionCookie } from '../../session/session';
-import { tellNext } from '../../session/told';
 import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
 
 /**
@@ -111,6 +111,6 @@ export const oidcRoutes = new Hono<AppEnv>()
     const authenticatedAt = await readAuthenticationTime(c, flow, claims);
     const proof = { challenge: flowChallenge(flow), authenticatedAt };
     setSessionCookie(c, await completeFlow(c, flow, claims, proof));
-    if (flow.invitation !== null) tellNext(c, flow.returnPath, 'joined_with_provider');
+    if (flow.invitation !== null) setFlash(c, flow.returnPath, 'joined_with_provider');
     return c.redirect(flow.returnPath, 303);
   });

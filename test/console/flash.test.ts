@@ -5,8 +5,8 @@ import { approve, makeReview, type People } from '../support/reviews';
 import { World } from '../support/world';
 
 /** The line below the heading that says what was just done; undefined if the page has none. */
-function toldBy(html: string): string | undefined {
-  const [, strip] = /<div class="told"[^>]*>(.*?)<\/div>/s.exec(html) ?? [];
+function flashOf(html: string): string | undefined {
+  const [, strip] = /<div class="flash"[^>]*>(.*?)<\/div>/s.exec(html) ?? [];
   return strip && readText(strip).trim();
 }
 
@@ -56,7 +56,7 @@ describe('after a decision, the page of the request says below its heading', () 
     const [first, second] = people;
     await first.browser.submit(`${path}/decide`, { decision: 'approve', votes: '0' });
     await second.browser.submit(`${path}/decide`, { decision: 'deny' });
-    expect(toldBy((await first.browser.get(path)).text)).toContain(
+    expect(flashOf((await first.browser.get(path)).text)).toContain(
       'Your approval was taken, 1 of 2. It has been denied meanwhile.',
     );
   });
@@ -75,13 +75,13 @@ describe('what was done', () => {
     const { account, people, path } = await openReviewed();
     const { browser } = people[0];
     await browser.submit(`${path}/decide`, { decision: 'deny' });
-    expect(toldBy((await browser.get('/console?part=list')).text)).toBeUndefined();
-    expect(toldBy((await browser.get('/console/me')).text)).toBeUndefined();
-    expect(toldBy((await people[1].browser.get(path)).text)).toBeUndefined();
-    expect(toldBy((await browser.get(path)).text)).toContain('Your denial was taken');
-    expect(toldBy((await browser.get(path)).text)).toBeUndefined();
+    expect(flashOf((await browser.get('/console?part=list')).text)).toBeUndefined();
+    expect(flashOf((await browser.get('/console/me')).text)).toBeUndefined();
+    expect(flashOf((await people[1].browser.get(path)).text)).toBeUndefined();
+    expect(flashOf((await browser.get(path)).text)).toContain('Your denial was taken');
+    expect(flashOf((await browser.get(path)).text)).toBeUndefined();
     const admin = await makeMember(account, 'admin', 'admin@example.com');
-    expect(toldBy((await admin.browser.get(path)).text)).toBeUndefined();
+    expect(flashOf((await admin.browser.get(path)).text)).toBeUndefined();
   });
 
   it('is not said of a form that was refused', async () => {
@@ -90,7 +90,7 @@ describe('what was done', () => {
     await browser.submit(`${path}/decide`, { decision: 'deny' });
     await browser.get(path);
     expect((await browser.submit(`${path}/decide`, { decision: 'approve' })).status).toBe(409);
-    expect(toldBy((await browser.get(path)).text)).toBeUndefined();
+    expect(flashOf((await browser.get(path)).text)).toBeUndefined();
   });
 
   it('is said of requests that were denied together, and of what was saved', async () => {
@@ -98,9 +98,9 @@ describe('what was done', () => {
     const second = await agent.request();
     const { browser } = people[0];
     await browser.submit('/console/deny', { id: [id, second.id], from: '/console' });
-    expect(toldBy((await browser.get('/console')).text)).toBe('2 requests denied.');
+    expect(flashOf((await browser.get('/console')).text)).toBe('2 requests denied.');
     const admin = await makeMember(account, 'admin', 'admin@example.com');
     await admin.browser.submit(`/console/agents/${agent.id}/switch`, { is_active: 'false' });
-    expect(toldBy((await admin.browser.get(`/console/agents/${agent.id}`)).text)).toBe('Saved.');
+    expect(flashOf((await admin.browser.get(`/console/agents/${agent.id}`)).text)).toBe('Saved.');
   });
 });

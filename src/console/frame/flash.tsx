@@ -1,9 +1,9 @@
 import type { Child } from 'hono/jsx';
 import { Count, Written } from '../parts/inline';
-import type { Deed, Told } from '../session/told';
+import type { Flash, FlashKind } from '../session/flash';
 
-/** The words for each deed. The page of a request says more about its own. */
-const WORDS: Record<Deed, (count: number) => Child> = {
+/** The words of each kind. The page of a request says more about its own. */
+const WORDS: Record<FlashKind, (count: number) => Child> = {
   approval: () => 'Your approval was taken.',
   denial: () => 'Your denial was taken.',
   approved: () => 'Approved.',
@@ -35,8 +35,8 @@ const WORDS: Record<Deed, (count: number) => Child> = {
   sent: () => 'It is being sent.',
 };
 
-/** The words for a deed to a request, on the page of another request. */
-const OF_REQUEST: Partial<Record<Deed, string>> = {
+/** The words about a request, on the page of another one. */
+const OF_REQUEST: Partial<Record<FlashKind, string>> = {
   approval: 'Your approval was taken, and more are needed',
   denial: 'Your denial was taken',
   approved: 'Approved',
@@ -44,15 +44,15 @@ const OF_REQUEST: Partial<Record<Deed, string>> = {
   skipped: 'Set aside until tomorrow',
 };
 
-/** Says in the words of every page what was just done; nothing if nothing was. */
-export function ToldStrip({ told }: { told: Told | null }) {
-  if (!told) return null;
-  const { deed, count, request } = told;
-  if (!request) return <Strip hasFocus>{WORDS[deed](count)}</Strip>;
+/** The flash message in the words of every page; nothing if there is none. */
+export function FlashStrip({ flash }: { flash: Flash | null }) {
+  if (!flash) return null;
+  const { kind, count, request } = flash;
+  if (!request) return <Strip hasFocus>{WORDS[kind](count)}</Strip>;
   return (
     <Strip hasFocus>
       <p>
-        {OF_REQUEST[deed]}:{' '}
+        {OF_REQUEST[kind]}:{' '}
         <a href={`/console/permissions/${request.id}`}>
           <Written text={request.name} />
         </a>
@@ -70,7 +70,7 @@ interface StripProps {
 /** The line below the heading that says what was just done. */
 export function Strip({ hasFocus, children }: StripProps) {
   return (
-    <div class="told" role="status" tabindex={-1} autofocus={hasFocus}>
+    <div class="flash" role="status" tabindex={-1} autofocus={hasFocus}>
       {children}
     </div>
   );

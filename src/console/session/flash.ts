@@ -4,13 +4,13 @@ import { lazy } from '../../lib/lazy';
 import { MINUTE } from '../../lib/time';
 import { clearCookie, readCookie, writeCookie } from './cookies';
 
-const COOKIE = 'countersign-told';
+const COOKIE = 'countersign-flash';
 
 /**
- * The deeds of forms that the next page tells about. `approval` and `denial` are
+ * The kinds of flash messages: what the form before this page did. `approval` and `denial` are
  * decisions that a person made; `approved` and `denied` say that they settled the request.
  */
-export const DEEDS = [
+export const FLASH_KINDS = [
   'approval',
   'denial',
   'revoked',
@@ -26,21 +26,21 @@ export const DEEDS = [
   'approved',
   'skipped',
 ] as const;
-export type Deed = (typeof DEEDS)[number];
+export type FlashKind = (typeof FLASH_KINDS)[number];
 
-/** A request about which another page says what was done. */
-export interface ToldRequest {
+/** The request that a flash message on another page is about. */
+export interface FlashRequest {
   id: string;
   name: string;
 }
 
-/** The deed of a form. */
-export interface Told {
-  deed: Deed;
+/** A flash message: the next page says once what a form did. */
+export interface Flash {
+  kind: FlashKind;
   /** To how many things. */
   count: number;
   /** To which request, if the page is about another one. */
-  request: ToldRequest | null;
+  request: FlashRequest | null;
 }
 
 const Stored = lazy(() =>
@@ -57,47 +57,47 @@ const Stored = lazy(() =>
     .pipe(
       z.object({
         path: z.string(),
-        deed: z.enum(DEEDS),
+        kind: z.enum(FLASH_KINDS),
         count: z.number(),
         request: z.object({ id: z.string(), name: z.string() }).nullable(),
       }),
     ),
 );
 
-/** Sends the browser on after a form, to a page that says once what the form did. */
-export function redirectAndTell(
+/** Redirects the browser after a form, to a page with a flash message. */
+export function redirectWithFlash(
   c: HonoContext,
   address: string,
-  deed: Deed,
-  more: Partial<Pick<Told, 'count' | 'request'>> = {},
+  kind: FlashKind,
+  more: Partial<Pick<Flash, 'count' | 'request'>> = {},
 ): Response {
-  tellNext(c, address, deed, more);
+  setFlash(c, address, kind, more);
   return c.redirect(address, 303);
 }
 
 /**
- * Lets the page at an address say once what was done. A cookie tells it, so that no address that
- * somebody else wrote can make the page say so.
+ * Sets the flash message of the page at an address. It is in a cookie, so that no address that
+ * somebody else wrote can make the page show one.
  */
-export function tellNext(
+export function setFlash(
   c: HonoContext,
   address: string,
-  deed: Deed,
-  { count = 1, request = null }: Partial<Pick<Told, 'count' | 'request'>> = {},
+  kind: FlashKind,
+  { count = 1, request = null }: Partial<Pick<Flash, 'count' | 'request'>> = {},
 ): void {
   const { pathname: path } = new URL(address, c.req.url);
-  writeCookie(c, COOKIE, JSON.stringify({ path, deed, count, request }), MINUTE);
+  writeCookie(c, COOKIE, JSON.stringify({ path, kind, count, request }), MINUTE);
 }
 
-/** Reads the deed of the form that led to the page of this request; null if none did. */
-export function readTold(c: HonoContext): Told | null {
+/** Reads the flash message of the page of this request; null if it has none. */
+export function readFlash(c: HonoContext): Flash | null {
   const text = readCookie(c, COOKIE);
   if (text === undefined || c.req.query('part') !== undefined) return null;
   const stored = Stored().safeParse(text).data;
   return stored?.path === c.req.path ? stored : null;
 }
 
-/** Lets no further page say what was told. */
-export function forgetTold(c: HonoContext): void {
+/** Removes the flash message that was shown. */
+export function clearFlash(c: HonoContext): void {
   clearCookie(c, COOKIE);
 }

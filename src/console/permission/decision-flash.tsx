@@ -2,18 +2,18 @@ import type { Child } from 'hono/jsx';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import type { Permission, ReviewedPermission } from '../../permissions/permission';
 import type { ReviewState } from '../../permissions/reviews/review';
-import { Strip, ToldStrip } from '../frame/told';
+import { FlashStrip, Strip } from '../frame/flash';
 import { LinkButton } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Count, joinElements, Named, Time } from '../parts/inline';
-import type { Deed, Told } from '../session/told';
+import type { Flash, FlashKind } from '../session/flash';
 import { cardAddress, inboxAddress } from './queue';
 
 /** Of more reviewers, the sentence says only how many approvals it waits for. */
 const MAX_NAMED = 3;
 
-interface DecisionToldProps {
-  told: Told;
+interface DecisionFlashProps {
+  flash: Flash;
   permission: Permission;
   row: ReviewedPermission;
   /** The request that waits most urgently for the reader. */
@@ -25,13 +25,20 @@ interface DecisionToldProps {
 }
 
 /** Says below the heading what the reader's decision did, and where to go on. */
-export function DecisionTold({ told, permission, row, next, waiting, agentId }: DecisionToldProps) {
-  if (told.request) return <ToldStrip told={told} />;
-  const { deed } = told;
+export function DecisionFlash({
+  flash,
+  permission,
+  row,
+  next,
+  waiting,
+  agentId,
+}: DecisionFlashProps) {
+  if (flash.request) return <FlashStrip flash={flash} />;
+  const { kind } = flash;
   return (
     <Strip hasFocus={!next}>
       <p>
-        <Sentence deed={deed} permission={permission} review={row.review} />
+        <Sentence kind={kind} permission={permission} review={row.review} />
       </p>
       <div class="actions">
         {next && (
@@ -44,7 +51,7 @@ export function DecisionTold({ told, permission, row, next, waiting, agentId }: 
           label={waiting === null ? 'Back to the inbox' : `Back to the inbox (${waiting})`}
           kind="quiet"
         />
-        {deed === 'approval' && permission.token?.status === 'active' && (
+        {kind === 'approval' && permission.token?.status === 'active' && (
           <Action
             action={`/console/permissions/${permission.id}/revoke`}
             label="Revoke"
@@ -57,13 +64,16 @@ export function DecisionTold({ told, permission, row, next, waiting, agentId }: 
 }
 
 function Sentence({
-  deed,
+  kind,
   permission: { status, token },
   review,
-}: Pick<DecisionToldProps, 'permission'> & { deed: Deed; review: ReviewState | null }): Child {
-  if (deed === 'revoked') return 'The token was revoked: the agent can use it no more.';
-  if (deed === 'denial') return 'Your denial was taken. The agent may not do it.';
-  if (deed !== 'approval') return null;
+}: Pick<DecisionFlashProps, 'permission'> & {
+  kind: FlashKind;
+  review: ReviewState | null;
+}): Child {
+  if (kind === 'revoked') return 'The token was revoked: the agent can use it no more.';
+  if (kind === 'denial') return 'Your denial was taken. The agent may not do it.';
+  if (kind !== 'approval') return null;
   const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
   const required = review?.rule.approvals ?? 1;
   const progress = required > 1 && `, ${approvals} of ${required}`;
