@@ -23,7 +23,7 @@ export const detailParameters = lazy(() => ({
 }));
 
 /** The filters on details of a JSON body. */
-export const detailFields = lazy(() => ({
+export const detailFilterFields = lazy(() => ({
   ...textFields(),
   scope_min: z.number().optional().meta({ description: MIN_DESCRIPTION }),
   scope_max: z.number().optional().meta({ description: MAX_DESCRIPTION }),

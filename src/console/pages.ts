@@ -22,7 +22,7 @@ import { sendConsoleAsset } from './assets';
 import { exportEntries, showAudit } from './audit/audit';
 import { showEntry } from './audit/entry';
 import { preloadZone } from './audit/load';
-import { sendContents, sendEntry, sendMember, sendProof } from './audit/verify';
+import { sendContents, sendEntry, sendMemberJson, sendProof } from './audit/verify';
 import { removeChannel, sendChannelTest, showChannel, switchChannel } from './channels/channel';
 import {
   addChannel,
@@ -37,7 +37,7 @@ import {
   sendMessageAgain,
   showChannelDelivery,
 } from './channels/delivery';
-import { connectionRoutes } from './connections/routes';
+import { connectionPages } from './connections/routes';
 import { showExports } from './files/exports';
 import { showNewExport, startExport } from './files/new-export';
 import { showNewReport, startReport } from './files/new-report';
@@ -128,7 +128,7 @@ export const pages = new Hono<AppEnv>()
   .route('/', pairRoutes)
   .route('/', linkRoutes)
   .route('/', unlinkRoutes)
-  .route('/', connectionRoutes)
+  .route('/', connectionPages)
   .route('/', memberRoutes)
   .get('/console', consoleAccess(null), showInbox)
   .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
@@ -287,7 +287,7 @@ export const pages = new Hono<AppEnv>()
   .get(
     '/console/audit/members/:id',
     consoleAccess(['audit:read', 'account:read'], preloadMember),
-    sendMember,
+    sendMemberJson,
   )
   .get('/console/audit/:id', consoleAccess('audit:read', preloadEntry), showEntry)
   .get('/console/audit/:id/entry', consoleAccess('audit:read', preloadEntry), sendEntry)

@@ -42,7 +42,7 @@ export function publicFileId({ kind, id }: Pick<FileRow, 'kind' | 'id'>): Id<Fil
  * The status of a file at a time: `expired` from the time at which it expires, even before a cron
  * task records it.
  */
-export function statusAt(
+export function fileStatusAt(
   { status, expiresAt }: Pick<FileRow, 'status' | 'expiresAt'>,
   now: number,
 ): FileStatus {

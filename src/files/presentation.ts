@@ -11,7 +11,7 @@ import { toHex } from '../lib/bytes';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
-import { publicFileId, statusAt } from './file';
+import { fileStatusAt, publicFileId } from './file';
 import { type FileRow, isFile } from './file-records';
 import type { NewFile } from './request';
 import { type SignedAddress, signAddress } from './signed-address';
@@ -81,7 +81,7 @@ export async function presentFile(
   row: PresentedFile,
   now: number,
 ) {
-  const status = statusAt(row, now);
+  const status = fileStatusAt(row, now);
   const sign = async (document: SignedAddress['document'], size: number | null) => {
     if (status !== 'completed' || size === null) return null;
     const id = publicFileId(row);

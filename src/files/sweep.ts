@@ -5,7 +5,7 @@ import type { JobMessage } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
-import { FILE_RECORD_LIFETIME, publicFileId, statusAt } from './file';
+import { FILE_RECORD_LIFETIME, fileStatusAt, publicFileId } from './file';
 import { type FileRow, isFile, NO_WORK } from './file-records';
 import { LEASE_DURATION } from './lease';
 import { deleteObjects, deleteWorkingObjects } from './storage';
@@ -82,7 +82,7 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
   ]);
   for (const { file, isOrphan } of due) {
     try {
-      if (statusAt(file, now) === 'completed') await cleanCompletedFile(context, file);
+      if (fileStatusAt(file, now) === 'completed') await cleanCompletedFile(context, file);
       else await cleanEndedFile(context, { file, isOrphan: isOrphan === 1 }, now);
     } catch (error) {
       // One failure must not delay the other files.

@@ -204,7 +204,7 @@ function callerBy(kind: 'user' | 'agent', hashes: (Uint8Array | Placeholder)[]):
 export type PreloadQueries = (database: Database, caller: CallerSql) => Promise<(Query | null)[]>;
 
 /** A row with the columns {@link accountColumns}. */
-export type AccountRow = Pick<
+export type CallerAccountRow = Pick<
   ReturnType<typeof findUserToken>['_']['result'][number],
   keyof typeof accountColumns
 >;
@@ -213,7 +213,7 @@ export type AccountRow = Pick<
  * The account of an authenticated caller.
  * @throws Problem `account_inactive`; `unavailable` while the account arrives from another shard
  */
-export function activeAccount(row: AccountRow): AccountRef {
+export function activeAccount(row: CallerAccountRow): AccountRef {
   if (row.accountIsArriving) throw unavailable();
   if (!row.accountIsActive) {
     throw new Problem(
@@ -227,7 +227,7 @@ export function activeAccount(row: AccountRow): AccountRef {
 }
 
 /** A row with the columns {@link memberColumns}. */
-export type MemberRow = Pick<
+export type CallerMemberRow = Pick<
   ReturnType<typeof findUserToken>['_']['result'][number],
   keyof typeof memberColumns
 >;
@@ -240,7 +240,7 @@ export function activeMember({
   memberId: id,
   memberRole: role,
   memberStatus,
-}: MemberRow): MemberRef | null {
+}: CallerMemberRow): MemberRef | null {
   if (memberStatus === 'suspended') {
     throw new Problem(
       'account_inactive',

@@ -60,7 +60,7 @@ export function selectWaitingCount(
 }
 
 /** The count in a few characters, such as `7` or `99+`; null if nothing is known to wait. */
-export function countText({ waiting, examined, pending }: WaitingCount): string | null {
+export function waitingCountText({ waiting, examined, pending }: WaitingCount): string | null {
   if (waiting === 0) return null;
   if (waiting === MAX_EXAMINED && pending > MAX_SHOWN) return `${MAX_SHOWN}+`;
   return examined === MAX_EXAMINED && pending > examined ? `${waiting}+` : String(waiting);

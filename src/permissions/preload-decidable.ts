@@ -6,7 +6,7 @@ import type { CallerSql } from '../identity/credentials';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { preloadPermissionWithContents } from './contents';
 import { selectDecision } from './reviews/preload-decision';
-import { selectPasskeys } from './reviews/statement';
+import { selectSigningPasskeys } from './reviews/statement';
 
 /**
  * Preloads a permission with what somebody needs to decide it: the permission in the path with its
@@ -29,7 +29,7 @@ export async function preloadDecidable(
   return {
     ...(await preloadPermissionWithContents(c, reader, account)),
     voter,
-    passkeys: selectPasskeys(reader, account, callerId),
+    passkeys: selectSigningPasskeys(reader, account, callerId),
   };
 }
 

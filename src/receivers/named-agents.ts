@@ -8,11 +8,11 @@ import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 
 /** Maximum number of agents that a webhook, or a filter of a channel, names. */
-export const MAX_AGENTS = 100;
+export const MAX_NAMED_AGENTS = 100;
 
 /** The field that names agents. */
 export const agentIds = lazy(() =>
-  listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS),
+  listOf(idText('agent', 'must be the id of an agent'), MAX_NAMED_AGENTS),
 );
 
 /**
@@ -22,7 +22,7 @@ export function selectAgents(
   reader: Reader,
   account: SQL<number>,
   named: unknown[],
-  maximum = MAX_AGENTS,
+  maximum = MAX_NAMED_AGENTS,
 ) {
   const ids = named
     .slice(0, maximum)

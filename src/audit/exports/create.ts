@@ -13,7 +13,7 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import { DAY, formatTime } from '../../lib/time';
 import { idBytes, parseId } from '../../lib/typeid';
 import { requireDateOrder } from '../date-range';
-import { detailFields, readDetailFilter } from '../detail-filter';
+import { detailFilterFields, readDetailFilter } from '../detail-filter';
 import { oldestKept } from '../entry';
 import { AuditExport, EXPORT_FORMATS, type ExportRequest, presentExport } from './export';
 
@@ -38,7 +38,7 @@ export const ExportCreation = lazy(() =>
       agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
       event_types: eventTypes().optional().meta({ description: 'Entries of these types.' }),
       action: queryText.optional().meta({ description: 'Entries of exactly this action.' }),
-      ...detailFields(),
+      ...detailFilterFields(),
       include_details: z
         .boolean()
         .default(false)

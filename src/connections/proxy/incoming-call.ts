@@ -40,7 +40,10 @@ export interface ReadCall {
  * @throws Problem `not_found` if there is none for the agent; `connection_refused` if it is switched
  *   off
  */
-export function requireConnection({ principal }: AgentContext, loaded: LoadedCall): ConnectionRow {
+export function requireCallableConnection(
+  { principal }: AgentContext,
+  loaded: LoadedCall,
+): ConnectionRow {
   const connection = loaded.connection?.[0];
   if (!connection?.agentIds.includes(principal.agent.id)) throw notFound('connection');
   if (connection.isActive) return connection;

@@ -13,13 +13,18 @@ import { askForCall, draftCall, type Step } from './ask';
 import { callName } from './call-name';
 import { countRead } from './count-read';
 import type { CallLookup } from './earlier-calls';
-import { type IncomingCall, type ReadCall, readCall, requireConnection } from './incoming-call';
+import {
+  type IncomingCall,
+  type ReadCall,
+  readCall,
+  requireCallableConnection,
+} from './incoming-call';
 import type { LoadedCall, OpenedCall } from './load-call';
 import { type FoundAccount, recordOutcome } from './record-outcome';
 import { type Sent, sendCall } from './send-call';
-import { standingOf } from './standing';
+import { callStandingOf } from './standing';
 import { takeOver } from './take-over';
-import { takeUse } from './take-use';
+import { takeUseForCall } from './take-use';
 import type { UsedPermission } from './use-mark';
 
 /** How often a call is read again because something changed meanwhile, before it is given up. */
@@ -43,7 +48,7 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
   let waits = 0;
   while (races < MAX_RACES) {
     requireNotStopped(context.principal.account);
-    const connection = requireConnection(context, loaded);
+    const connection = requireCallableConnection(context, loaded);
     if (read?.connection.updatedAt !== connection.updatedAt)
       read = await readCall(incoming, context, connection);
     const { match } = read;
@@ -87,7 +92,7 @@ async function lookupOf(
 /**
  * Looks at what a call leads to, and does the next thing: asks for permission, or takes the use of
  * the permission.
- * @throws Problem `idempotency_key_reuse`, and the problems of `standingOf` and `askForCall`
+ * @throws Problem `idempotency_key_reuse`, and the problems of `callStandingOf` and `askForCall`
  */
 async function takeStep(
   context: AgentContext,
@@ -114,12 +119,12 @@ async function takeStep(
   }
   const { repeatAfter } = connection;
   const now = context.runtime.now();
-  const standing = standingOf(earlier, { hasKey, repeatAfter, now });
+  const standing = callStandingOf(earlier, { hasKey, repeatAfter, now });
   switch (standing.kind) {
     case 'pending':
       return { kind: 'pending', id: standing.row.id };
     case 'usable': {
-      const permission = await takeUse(context, connection, standing);
+      const permission = await takeUseForCall(context, connection, standing);
       return permission ? { kind: 'used', permission } : { kind: 'changed' };
     }
     case 'new':
@@ -205,7 +210,7 @@ function send(
   const recheck = async () => {
     const { context, loaded } = await incoming.reopen(null);
     requireNotStopped(context.principal.account);
-    const { updatedAt } = requireConnection(context, loaded);
+    const { updatedAt } = requireCallableConnection(context, loaded);
     if (updatedAt !== connection.updatedAt)
       throw new Problem('connection_refused', 'The connection was changed meanwhile.');
   };

@@ -10,7 +10,7 @@ import {
 } from '../../permissions/permission';
 
 /** How a call stands to the permissions that earlier calls asked for. */
-export type Standing =
+export type CallStanding =
   /** It asks for a new permission, and leads there instead of to `replaced`. */
   | { kind: 'new'; replaced: Id<'perm'> | null }
   | { kind: 'pending'; row: PermissionRow }
@@ -25,10 +25,10 @@ export type Standing =
  * @param earlier the permission to which the name leads; undefined if it leads to none
  * @throws Problem `already_used`, `permission_denied`, `permission_expired`
  */
-export function standingOf(
+export function callStandingOf(
   earlier: PermissionRow | undefined,
   { hasKey, repeatAfter, now }: { hasKey: boolean; repeatAfter: number; now: number },
-): Standing {
+): CallStanding {
   if (!earlier) return { kind: 'new', replaced: null };
   if (statusAt(earlier, now) === 'pending') return { kind: 'pending', row: earlier };
   const token = tokenAt(earlier, now);

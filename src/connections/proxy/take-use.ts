@@ -13,7 +13,7 @@ class UseTaken extends Error {}
  * Takes the use of an approved permission for a call, in the name of the connection.
  * @returns null if the permission or the connection changed after they were read
  */
-export async function takeUse(
+export async function takeUseForCall(
   context: AgentContext,
   connection: ConnectionRow,
   { row, token }: { row: PermissionRow; token: GrantedToken },

@@ -29,7 +29,7 @@ import { loadOwners } from './fields';
 import { Manage, type RefusedAgentForm } from './manage';
 import { Statistics } from './statistics';
 
-export type AgentContext = PreloadedContext<typeof preloadAgent>;
+export type AgentPageContext = PreloadedContext<typeof preloadAgent>;
 
 /** How many of its requests the page of an agent shows. */
 const RECENT = 5;
@@ -38,21 +38,24 @@ const RECENT = 5;
  * The agent in the path.
  * @throws Problem `not_found`
  */
-export function requireAgent({ var: { loaded } }: AgentContext): Agent {
+export function requireAgentInPath({ var: { loaded } }: AgentPageContext): Agent {
   const row = loaded.agent?.[0];
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }
 
 /** Shows an agent, with its statistics and what can be changed. */
-export function showAgent(c: AgentContext): Promise<Response> {
+export function showAgent(c: AgentPageContext): Promise<Response> {
   return sendAgent(c);
 }
 
 /** Answers with the page of the agent in the path, in which a form says why it was refused. */
-export async function sendAgent(c: AgentContext, refused?: RefusedAgentForm): Promise<Response> {
+export async function sendAgent(
+  c: AgentPageContext,
+  refused?: RefusedAgentForm,
+): Promise<Response> {
   const { context } = c.var.signedIn;
-  const agent = requireAgent(c);
+  const agent = requireAgentInPath(c);
   const { id, name, description, is_active, owner_id, last_activity_at, metadata } = agent;
   const { period } = validate(AgentStatisticsQuery(), {
     period: c.req.query('period') || undefined,

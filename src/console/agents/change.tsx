@@ -4,18 +4,18 @@ import { KeyRotation, rotateAgentKey } from '../../agents/rotate-key';
 import { AgentUpdate, updateAgent } from '../../agents/update';
 import { invalidRequest } from '../../errors';
 import {
-  type Form,
   readForm,
   refusalOf,
   requireUnchanged,
   requireUnchangedToActivate,
+  type SentForm,
   validate,
 } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, ToCopy } from '../parts/blocks';
 import { Time, toOneLine, Written } from '../parts/inline';
 import { redirectWithFlash } from '../session/flash';
-import { type AgentContext, requireAgent, sendAgent } from './agent';
+import { type AgentPageContext, requireAgentInPath, sendAgent } from './agent';
 import type { RefusedAgentForm } from './manage';
 
 /** The owner as it is now, whose name is among the facts of the page. */
@@ -25,7 +25,7 @@ const OWNER_AT_TOP = 'the one at the top of the page';
  * Changes what the form says differently about an agent, unless somebody changed the agent since
  * the form was shown.
  */
-export function editAgent(c: AgentContext): Promise<Response> {
+export function editAgent(c: AgentPageContext): Promise<Response> {
   return changeAs(c, 'edit', async ({ id, name, description = '', owner_id, updated_at }, form) => {
     const present = { name, description, owner_id: owner_id ?? '' };
     const differing = Object.entries(present).filter(
@@ -45,7 +45,7 @@ export function editAgent(c: AgentContext): Promise<Response> {
 }
 
 /** Switches an agent on or off: on, only if nobody changed it since the page was shown. */
-export function switchAgent(c: AgentContext): Promise<Response> {
+export function switchAgent(c: AgentPageContext): Promise<Response> {
   return changeAs(c, 'switch', async ({ id, updated_at }, form) => {
     const isActive = form.text('is_active') === 'true';
     if (isActive) requireUnchangedToActivate('agent', form, updated_at);
@@ -54,8 +54,8 @@ export function switchAgent(c: AgentContext): Promise<Response> {
 }
 
 /** Deletes an agent whose name was typed to confirm that. */
-export function removeAgent(c: AgentContext): Promise<Response> {
-  const change = async ({ id, name }: Agent, form: Form) => {
+export function removeAgent(c: AgentPageContext): Promise<Response> {
+  const change = async ({ id, name }: Agent, form: SentForm) => {
     if (toOneLine(form.text('confirmation')) !== toOneLine(name)) {
       throw invalidRequest([
         { path: 'body.confirmation', message: 'is not the name of the agent' },
@@ -71,12 +71,12 @@ export function removeAgent(c: AgentContext): Promise<Response> {
  * reason at the form.
  */
 async function changeAs(
-  c: AgentContext,
+  c: AgentPageContext,
   name: RefusedAgentForm['form'],
-  change: (agent: Agent, form: Form) => Promise<void>,
+  change: (agent: Agent, form: SentForm) => Promise<void>,
   next?: string,
 ): Promise<Response> {
-  const agent = requireAgent(c);
+  const agent = requireAgentInPath(c);
   const form = await readForm(c);
   try {
     await change(agent, form);
@@ -91,8 +91,8 @@ async function changeAs(
 }
 
 /** Gives an agent a new key, and shows it this once, with what becomes of the old one. */
-export async function rotateKey(c: AgentContext): Promise<Response> {
-  const { id, name } = requireAgent(c);
+export async function rotateKey(c: AgentPageContext): Promise<Response> {
+  const { id, name } = requireAgentInPath(c);
   const form = await readForm(c);
   const seconds = form.text('grace_period');
   const input = validate(KeyRotation(), {

@@ -7,7 +7,7 @@ import { usePage } from '../frame/page-context';
 import { CodeTabs, Section } from '../parts/blocks';
 import { LivePart } from '../parts/live';
 import type { PreloadedContext } from '../session/access';
-import { requireAgent } from './agent';
+import { requireAgentInPath } from './agent';
 
 /** How often the page of a new key looks for the first request, in seconds. */
 const INTERVAL = 5;
@@ -78,7 +78,7 @@ const STATES: Record<Permission['status'], string> = {
 
 /** Answers with whether an agent has asked for anything. */
 export async function sendArrival(c: PreloadedContext<typeof preloadAgent>): Promise<Response> {
-  const { id } = requireAgent(c);
+  const { id } = requireAgentInPath(c);
   const { data } = await listPermissions(c.var.signedIn.context, { agent_id: id, limit: 1 });
   return sendPart(c, <Arrival agent={id} request={data[0]} />);
 }

@@ -109,7 +109,7 @@ export async function sendContents(
 }
 
 /** Answers as `GET /v1/members/:id`, with the passkeys. */
-export async function sendMember(c: PreloadedContext<typeof preloadMember>): Promise<Response> {
+export async function sendMemberJson(c: PreloadedContext<typeof preloadMember>): Promise<Response> {
   const member = requireMember(c.var.loaded.member);
   return c.json(await getMember(c.var.signedIn.context, { member }), 200, HEADERS);
 }

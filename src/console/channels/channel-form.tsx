@@ -18,7 +18,7 @@ import {
   readForm,
   refusalOf,
   requireUnchanged,
-  type Form as SentForm,
+  type SentForm,
   ShownState,
   validate,
 } from '../frame/form';
@@ -30,7 +30,7 @@ import { SignInAgain } from '../parts/sign-in-again';
 import { readPatterns, writePatterns } from '../policies/patterns';
 import { OF_CHANNELS } from '../receivers/events';
 import {
-  AgentFields,
+  AgentChoices,
   agentsInWords,
   EventFields,
   preloadFormAgents,
@@ -276,7 +276,7 @@ async function sendChannelForm(
               ' means every action that begins with “payment.”. If there is none, all actions count.',
             ]}
           />
-          <AgentFields
+          <AgentChoices
             path="filter.agent_ids"
             agentIds={agent_ids}
             hint="Limits the messages to requests of the agents that are checked. If none is checked, all agents count."

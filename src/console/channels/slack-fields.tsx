@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { FieldError } from '../../errors';
 import type { Json, JsonObject } from '../../lib/json';
 import { type SlackConfig, SlackConfigUpdate } from '../../receivers/channels/slack/config';
-import type { Form, Refusal } from '../frame/form';
+import type { Refusal, SentForm } from '../frame/form';
 import { TextArea, TextField } from '../parts/fields';
 import { pluralOf } from '../parts/words';
 
@@ -18,7 +18,7 @@ export interface SlackFields {
   slackChannels: string;
 }
 
-export function readSlackFields(form: Form): SlackFields {
+export function readSlackFields(form: SentForm): SlackFields {
   return {
     botToken: form.text('bot_token').trim(),
     signingSecret: form.text('signing_secret').trim(),

@@ -21,7 +21,7 @@ import { durationText } from '../parts/duration-field';
 import { TextField } from '../parts/fields';
 import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
-import { AgentFields } from '../receivers/fields';
+import { AgentChoices } from '../receivers/fields';
 import type { ConsoleContext, PreloadedContext, SignedInRequest } from '../session/access';
 import { redirectWithFlash } from '../session/flash';
 import { AdvancedFields, CredentialFields, isAdvancedRefused } from './connection-fields';
@@ -203,7 +203,7 @@ async function sendFormPage(
             hint="Where calls are sent: https, with a public host name."
           />
           <CredentialFields values={values} isNew={!connection} />
-          <AgentFields
+          <AgentChoices
             path="agent_ids"
             agentIds={values.agent_ids}
             hint="Only these agents may call it. At least one."

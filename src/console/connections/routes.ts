@@ -21,7 +21,7 @@ const WRITE_CONNECTIONS: Scope[] = ['connections:read', 'connections:write'];
 const RECENT = { needsRecentSignIn: true };
 
 /** The pages of connections. */
-export const connectionRoutes = new Hono<AppEnv>()
+export const connectionPages = new Hono<AppEnv>()
   .get('/console/connections', consoleAccess('connections:read'), showConnections)
   .get('/console/connections/new', consoleAccess(WRITE_CONNECTIONS), showNewConnection)
   .post('/console/connections', consoleAccess(WRITE_CONNECTIONS, undefined, RECENT), addConnection)

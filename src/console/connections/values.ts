@@ -3,7 +3,7 @@ import { DEFAULT_FORWARD_HEADERS } from '../../connections/forward-headers';
 import type { ConnectionRule } from '../../connections/rules/rule';
 import type { FieldError } from '../../errors';
 import { isJsonObject, type Json } from '../../lib/json';
-import { type Form, readNumber } from '../frame/form';
+import { readNumber, type SentForm } from '../frame/form';
 import {
   type DurationValue,
   readDuration,
@@ -102,7 +102,7 @@ export function ruleValuesOf(rule: ConnectionRule): RuleValues {
 export const EMPTY_RULE = ruleValuesOf({ effect: 'ask', whole_input: false });
 
 /** Reads the sent form. */
-export function readValues(form: Form): ConnectionValues {
+export function readValues(form: SentForm): ConnectionValues {
   return {
     name: form.text('name'),
     slug: form.text('slug').trim(),
@@ -122,7 +122,7 @@ export function readValues(form: Form): ConnectionValues {
 }
 
 /** @param at the number of the rule in the names of its fields */
-function readRule(form: Form, at: string): RuleValues {
+function readRule(form: SentForm, at: string): RuleValues {
   const text = (name: string) => form.text(`${name}-${at}`);
   return {
     methods: form.list(`methods-${at}`),

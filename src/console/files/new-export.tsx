@@ -7,7 +7,7 @@ import {
   readAddress,
   readForm,
   refusalOf,
-  type Form as SentForm,
+  type SentForm,
   textOr,
   validate,
 } from '../frame/form';

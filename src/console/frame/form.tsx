@@ -10,7 +10,7 @@ import type { ConsoleContext } from '../session/access';
 export type Typed = Record<string, string>;
 
 /** A form that was sent. */
-export interface Form {
+export interface SentForm {
   /** The text of a field; empty if the form has no such field. */
   text(name: string): string;
   /** All texts of a field that may occur several times, such as check boxes. */
@@ -21,7 +21,7 @@ export interface Form {
 }
 
 /** Reads the form of a request. */
-export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
+export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<SentForm> {
   const body = await c.req.parseBody({ all: true });
   // Browsers send each line break as CR LF.
   const all = (name: string) => {
@@ -40,7 +40,7 @@ export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
 /** The fields in the address of a page, as those of a form. */
 export function readAddress({
   req,
-}: Pick<ConsoleContext, 'req'>): Pick<Form, 'text' | 'list' | 'has'> {
+}: Pick<ConsoleContext, 'req'>): Pick<SentForm, 'text' | 'list' | 'has'> {
   return {
     text: (name) => req.query(name) ?? '',
     list: (name) => req.queries(name) ?? [],
@@ -49,7 +49,11 @@ export function readAddress({
 }
 
 /** The text of a field; `otherwise` if the form has no such field, as before it was sent. */
-export function textOr(form: Pick<Form, 'text' | 'has'>, name: string, otherwise: string): string {
+export function textOr(
+  form: Pick<SentForm, 'text' | 'has'>,
+  name: string,
+  otherwise: string,
+): string {
   return form.has(name) ? form.text(name) : otherwise;
 }
 
@@ -136,7 +140,7 @@ export async function listOrRefusal<T>(
  * thrown.
  * @param form the form, if its fields are to show what was typed
  */
-export function refusalOf(error: unknown, form?: Form): Refusal {
+export function refusalOf(error: unknown, form?: SentForm): Refusal {
   if (!(error instanceof Problem)) throw error;
   const { status } = PROBLEMS[error.code];
   if (status === 401 || status >= 500 || error.code === 'invalid_cursor') throw error;
@@ -186,7 +190,7 @@ function sorted(value: Json): Json {
  */
 export function requireUnchanged(
   what: string,
-  form: Form,
+  form: SentForm,
   updatedAt: string,
   present: Record<string, string>,
   changes: object,
@@ -207,7 +211,7 @@ export function requireUnchanged(
  * allowed from any page.
  * @throws Problem `conflict`
  */
-export function requireUnchangedToActivate(what: string, form: Form, updatedAt: string): void {
+export function requireUnchangedToActivate(what: string, form: SentForm, updatedAt: string): void {
   if (form.text('updated_at') === updatedAt) return;
   throw new Problem(
     'conflict',

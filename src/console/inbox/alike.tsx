@@ -9,7 +9,7 @@ import { Table } from '../parts/blocks';
 import { Code, Numeral, TimeLeft, Written } from '../parts/inline';
 import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
 import { DENY_FORM } from './deny-bar';
-import { DenyBox, mayDeny, type Reader } from './waiting-row';
+import { DenyBox, type InboxReader, mayDeny } from './waiting-row';
 
 /** Fewer requests that are alike stand in the list one by one. */
 const LEAST = 3;
@@ -37,7 +37,7 @@ function keyOf({ permission: { agent_id, action, resource } }: WaitingRequest): 
 
 interface AlikeProps {
   requests: WaitingRequest[];
-  reader: Reader;
+  reader: InboxReader;
 }
 
 /**

@@ -4,7 +4,7 @@ import { Denial } from '../../permissions/deny';
 import { loadDecision } from '../../permissions/preload-decidable';
 import type { Decision } from '../../permissions/reviews/decision';
 import { decidingContext, decisionState } from '../../permissions/reviews/preload-decision';
-import { type Form, type Refusal, readForm, refusalOf, validate } from '../frame/form';
+import { type Refusal, readForm, refusalOf, type SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, PAGE_SIZE } from '../parts/blocks';
 import { Code } from '../parts/inline';
@@ -89,20 +89,20 @@ export async function showTypedDenial(c: ConsoleContext): Promise<Response> {
 }
 
 /** The requests that are checked, or all of a group whose button was pressed. */
-function readIds(form: Form): Id<'perm'>[] {
+function readIds(form: SentForm): Id<'perm'>[] {
   const group = form.text('group');
   const texts = group ? group.split(' ') : form.list('id');
   return texts.flatMap((text) => parseId('perm', text) ?? []);
 }
 
 /** The address of the inbox from which the form was sent. */
-function readInboxAddress(form: Form, { origin }: URL): URL {
+function readInboxAddress(form: SentForm, { origin }: URL): URL {
   const address = new URL(readReturnPath(form.text('from')), origin);
   return address.pathname === '/console' ? address : new URL('/console', origin);
 }
 
 /** Reads the denial with the schema of the API. */
-function readDenial(form: Form): Decision | { refusal: Refusal } {
+function readDenial(form: SentForm): Decision | { refusal: Refusal } {
   try {
     const { reason } = validate(Denial(), { reason: form.text('reason') });
     return { decision: 'deny', narrowed: {}, reason: reason || null, via: 'console' };

@@ -1,12 +1,18 @@
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { Alike, groupAlike } from './alike';
-import { type Reader, WaitingRow } from './waiting-row';
+import { type InboxReader, WaitingRow } from './waiting-row';
 
 /**
  * The requests that wait, with what one needs to judge them; those that are alike stand together.
  * Several can be denied at once; approving is one by one.
  */
-export function WaitingList({ requests, reader }: { requests: WaitingRequest[]; reader: Reader }) {
+export function WaitingList({
+  requests,
+  reader,
+}: {
+  requests: WaitingRequest[];
+  reader: InboxReader;
+}) {
   return (
     <ul class="requests">
       {groupAlike(requests).map((group) =>

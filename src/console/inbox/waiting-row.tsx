@@ -15,7 +15,7 @@ import { DENY_FORM } from './deny-bar';
 const MAX_AMOUNTS = 3;
 
 /** Who reads a list of waiting requests. */
-export interface Reader {
+export interface InboxReader {
   /** Null for a token of the account. */
   member: Id<'member'> | null;
   mayDecide: boolean;
@@ -34,7 +34,7 @@ export function mayDeny({ standing }: WaitingRequest): boolean {
 
 interface WaitingRowProps {
   request: WaitingRequest;
-  reader: Reader;
+  reader: InboxReader;
 }
 
 /** A request that waits, as a line of the list, with what one needs to judge it. */
@@ -135,7 +135,7 @@ function Why({
   member,
 }: {
   request: WaitingRequest;
-  member: Reader['member'];
+  member: InboxReader['member'];
 }) {
   const { review } = permission;
   if (!review) return <>Anybody who may decide</>;

@@ -1,7 +1,7 @@
 import type { Json } from '../../lib/json';
 import { DAY, formatTime } from '../../lib/time';
 import type { NotificationSettings } from '../../receivers/channels/settings/settings';
-import type { Refusal, Form as SentForm } from '../frame/form';
+import type { Refusal, SentForm } from '../frame/form';
 import { CHOSEN_BY_MEMBERS } from '../receivers/events';
 
 /** The fields of a form that was refused, and why. */

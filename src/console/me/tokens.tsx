@@ -10,7 +10,7 @@ import {
   UserTokenCreation,
 } from '../../identity/tokens/user-token';
 import { DAY, formatTime } from '../../lib/time';
-import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
+import { type Refusal, readForm, refusalOf, type SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { LinkButton, Section, ToCopy } from '../parts/blocks';

@@ -4,11 +4,11 @@ import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
 import { formatTime } from '../../lib/time';
 import {
-  type Form,
   readForm,
   refusalOf,
   requireUnchanged,
   requireUnchangedToActivate,
+  type SentForm,
   validate,
 } from '../frame/form';
 import { DECIDING_ROLES } from '../policies/deciders';
@@ -77,7 +77,7 @@ export async function remove(c: MemberContext): Promise<Response> {
  * instead.
  * @throws Problem `insufficient_scope` for a caller who may not change policies
  */
-function replacement(c: MemberContext, form: Form, of: ReviewingForm) {
+function replacement(c: MemberContext, form: SentForm, of: ReviewingForm) {
   const { context } = c.var.signedIn;
   const { member, named = [] } = c.var.loaded;
   const further = replacementOf(context, form, { member: requireMember(member), named, of });
@@ -96,7 +96,7 @@ function fold(text: string): string {
 async function changeAs(
   c: MemberContext,
   name: RefusedMemberForm['form'],
-  change: (member: MemberRow, form: Form) => Promise<void>,
+  change: (member: MemberRow, form: SentForm) => Promise<void>,
 ): Promise<Response> {
   const member = requireMember(c.var.loaded.member);
   const form = await readForm(c);

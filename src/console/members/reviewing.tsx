@@ -7,7 +7,7 @@ import { parseId } from '../../lib/typeid';
 import { listShortWithout, type ShortPolicy } from '../../policies/list-short';
 import type { PolicyRow } from '../../policies/policy';
 import { replaceReviewer, selectPoliciesNaming } from '../../policies/replace-reviewer';
-import type { Form } from '../frame/form';
+import type { SentForm } from '../frame/form';
 import { PlainList } from '../parts/blocks';
 import { type Options, SelectField } from '../parts/fields';
 import { toOneLine, WrittenLink } from '../parts/inline';
@@ -112,7 +112,7 @@ function link({ id, name }: { id: string; name: string }) {
  */
 export function replacementOf(
   context: UserContext,
-  form: Form,
+  form: SentForm,
   { member, named, of }: { member: MemberRow; named: readonly PolicyRow[]; of: ReviewingForm },
 ): ReturnType<typeof replaceReviewer> | null {
   const text = form.text(fieldOf(of));

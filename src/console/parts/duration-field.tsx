@@ -1,4 +1,4 @@
-import { type Form, readNumber } from '../frame/form';
+import { readNumber, type SentForm } from '../frame/form';
 import { Field, type LabelledProps } from './fields';
 import { useFault } from './refusal';
 import { pluralOf } from './words';
@@ -27,7 +27,7 @@ export function writeDuration(seconds: number | null, otherwise: Unit): Duration
 }
 
 /** Reads a length of time from a form. Without a unit, the number is one of seconds. */
-export function readDuration(form: Pick<Form, 'text'>, name: string): DurationValue {
+export function readDuration(form: Pick<SentForm, 'text'>, name: string): DurationValue {
   return { amount: form.text(name), unit: form.text(`${name}_unit`) || 'second' };
 }
 
@@ -35,12 +35,16 @@ export function readDuration(form: Pick<Form, 'text'>, name: string): DurationVa
  * The seconds of the length of time that a form lowers, as {@link secondsOf}; `most` where the field
  * was left empty.
  */
-export function readLowered(form: Form, name: string, most: number): number | string {
+export function readLowered(form: SentForm, name: string, most: number): number | string {
   return form.text(name) === '' ? most : secondsOf(readDuration(form, name));
 }
 
 /** A length of time that a form lowers, as it was typed, or at its most. */
-export function showLowered(typed: Form | undefined, name: string, most: number): DurationValue {
+export function showLowered(
+  typed: SentForm | undefined,
+  name: string,
+  most: number,
+): DurationValue {
   return typed?.text(name) ? readDuration(typed, name) : writeDuration(most, 'minute');
 }
 

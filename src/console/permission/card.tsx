@@ -9,7 +9,7 @@ import type { preloadDecidable } from '../../permissions/preload-decidable';
 import { standingOf } from '../../permissions/reviews/voter';
 import { selectActivePolicies } from '../../policies/policy';
 import { listNotifications } from '../../receivers/channels/notifications';
-import { type Form, type Refusal, readForm } from '../frame/form';
+import { type Refusal, readForm, type SentForm } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { numbersOf, sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
@@ -74,7 +74,7 @@ export async function showTypedCard(c: CardContext): Promise<Response> {
 }
 
 /** Says how to go on with a form that is shown again. */
-function nextStep(row: ReviewedPermission, form: Form): string {
+function nextStep(row: ReviewedPermission, form: SentForm): string {
   if (Number(form.text('votes')) !== (row.review?.votes.length ?? 0))
     return 'Somebody has voted since: check the limits that are left, and decide again.';
   return 'What you typed is in the form again: check it, and decide.';
@@ -87,7 +87,7 @@ function nextStep(row: ReviewedPermission, form: Form): string {
 export async function sendCard(
   c: SignedInRequest,
   loaded: CardContext['var']['loaded'],
-  refused?: { refusal: Refusal; form: Form },
+  refused?: { refusal: Refusal; form: SentForm },
 ): Promise<Response> {
   const { context } = c.var.signedIn;
   const { flash } = c.var.signedIn;

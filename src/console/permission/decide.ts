@@ -15,9 +15,9 @@ import {
   decisionState,
   selectDecision,
 } from '../../permissions/reviews/preload-decision';
-import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
+import { getStatement, selectSigningPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
-import { type Form, readForm, refusalOf, validate } from '../frame/form';
+import { readForm, refusalOf, type SentForm, validate } from '../frame/form';
 import { readSeries } from '../series/series-fields';
 import type { PreloadedContext } from '../session/access';
 import { type FlashKind, redirectWithFlash } from '../session/flash';
@@ -53,7 +53,7 @@ export async function preloadFormStatement(
   caller: Pick<CallerSql, 'id'>,
 ) {
   const state = await preloadFormDecision(c, reader, account, caller);
-  return { ...state, passkeys: selectPasskeys(reader, account, caller.id) };
+  return { ...state, passkeys: selectSigningPasskeys(reader, account, caller.id) };
 }
 
 type DecisionContext = PreloadedContext<typeof preloadFormDecision>;
@@ -121,7 +121,7 @@ export async function sendStatement(c: StatementContext): Promise<Response> {
 }
 
 /** Reads a decision with the schemas of the API. */
-function readDecision(form: Form, row: ReviewedPermission) {
+function readDecision(form: SentForm, row: ReviewedPermission) {
   const kind = form.text('decision');
   if (kind !== 'approve' && kind !== 'deny') {
     throw invalidRequest([{ path: 'body.decision', message: 'must be approve or deny' }]);
@@ -150,7 +150,7 @@ function readDecision(form: Form, row: ReviewedPermission) {
  * narrowed.
  * @throws Problem `conflict` if somebody has voted since
  */
-function requireSameProposal(form: Form, { review }: ReviewedPermission): void {
+function requireSameProposal(form: SentForm, { review }: ReviewedPermission): void {
   if (Number(form.text('votes')) === (review?.votes.length ?? 0)) return;
   throw new Problem(
     'conflict',
@@ -158,7 +158,7 @@ function requireSameProposal(form: Form, { review }: ReviewedPermission): void {
   );
 }
 
-function readAssertion(form: Form): unknown {
+function readAssertion(form: SentForm): unknown {
   try {
     return JSON.parse(form.text('assertion'));
   } catch {

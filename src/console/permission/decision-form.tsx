@@ -4,7 +4,7 @@ import { duration } from '../../lib/duration';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
-import type { Form, Refusal } from '../frame/form';
+import type { Refusal, SentForm } from '../frame/form';
 import { CsrfField } from '../frame/page';
 import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
@@ -36,7 +36,7 @@ interface DecisionFormProps {
   agentId: string | undefined;
   refusal?: Refusal;
   /** The form as it was sent and refused. */
-  form?: Form;
+  form?: SentForm;
 }
 
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */

@@ -3,7 +3,7 @@ import { equalJson, type Json, type JsonObject } from '../../lib/json';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
-import { type Form, readNumber, textOr, typedRoundingFault } from '../frame/form';
+import { readNumber, type SentForm, textOr, typedRoundingFault } from '../frame/form';
 import { usePage } from '../frame/page-context';
 import { DurationField, durationText, readLowered, showLowered } from '../parts/duration-field';
 import { CheckBox, TextField } from '../parts/fields';
@@ -37,7 +37,7 @@ export function hasNarrowedScope({ scope, grantedScope, review }: ReviewedPermis
 
 /** The limits that a form grants, in the words of the API. What was left as proposed is absent. */
 export function readLimits(
-  form: Form,
+  form: SentForm,
   proposal: { scope: JsonObject; tokenTtl: number; maxUses: number },
 ) {
   const scope = structuredClone(proposal.scope);
@@ -63,7 +63,7 @@ export function readLimits(
 }
 
 /** The faults of the numbers that a form grants, which the API cannot see. */
-export function findLimitFaults(form: Form, scope: JsonObject): FieldError[] {
+export function findLimitFaults(form: SentForm, scope: JsonObject): FieldError[] {
   return limitFields(scope).flatMap(({ kind, name, path }) => {
     if (kind !== 'number') return [];
     const message = typedRoundingFault(form.text(name));
@@ -77,7 +77,13 @@ export function findLimitFaults(form: Form, scope: JsonObject): FieldError[] {
  * own values. A number may be lowered, a list may lose members. Of what a connection sends, only the
  * time to act can be shortened.
  */
-export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: Form | undefined }) {
+export function LimitsFields({
+  row,
+  typed,
+}: {
+  row: ReviewedPermission;
+  typed: SentForm | undefined;
+}) {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
   const isSentByConnection = row.connectionId !== null;
   const fields = isSentByConnection ? [] : limitFields(scope);
@@ -124,12 +130,12 @@ export function LimitsFields({ row, typed }: { row: ReviewedPermission; typed: F
   );
 }
 
-function typedText(typed: Form | undefined, name: string, value: number): string {
+function typedText(typed: SentForm | undefined, name: string, value: number): string {
   if (!typed) return String(value);
   return textOr(typed, name, String(value));
 }
 
-function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
+function LimitInput({ field, typed }: { field: LimitField; typed: SentForm | undefined }) {
   const { formatNumber } = usePage();
   const label = <Code text={field.label} />;
   if (field.kind === 'number') {

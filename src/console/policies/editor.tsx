@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { UserContext } from '../../http/context';
 import { replayRequests } from '../../policies/replay';
-import type { Form, Refusal } from '../frame/form';
+import type { Refusal, SentForm } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { LinkButton, Section } from '../parts/blocks';
 import { SelectField } from '../parts/fields';
@@ -17,7 +17,7 @@ const DAYS = [7, 30, 90] as const;
 const DEFAULT_DAYS = 30;
 
 /** The number of days that a form chose. */
-export function readDays(form: Form): number {
+export function readDays(form: SentForm): number {
   return DAYS.find((days) => String(days) === form.text('days')) ?? DEFAULT_DAYS;
 }
 

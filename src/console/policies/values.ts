@@ -3,7 +3,7 @@ import type { FieldError } from '../../errors';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import { PolicyCreation } from '../../policies/create';
 import type { Policy } from '../../policies/policy';
-import { type Form, nullIfEmpty, readNumber, validate } from '../frame/form';
+import { nullIfEmpty, readNumber, type SentForm, validate } from '../frame/form';
 import {
   type DurationValue,
   readDuration,
@@ -86,7 +86,7 @@ function peopleOf(
 }
 
 /** Reads the values of a sent form. */
-export function readValues(form: Form) {
+export function readValues(form: SentForm) {
   const people = (name: string): PeopleValues => {
     return { roles: form.list(`${name}_roles`), members: form.list(`${name}_members`) };
   };

@@ -80,7 +80,7 @@ export function EventFields({
   );
 }
 
-interface AgentFieldsProps {
+interface AgentChoicesProps {
   /** The path of the list in the API's errors. */
   path: string;
   agentIds: readonly string[];
@@ -88,7 +88,7 @@ interface AgentFieldsProps {
 }
 
 /** Check boxes for agents: those that the page names, and those that are chosen already. */
-export function AgentFields({ path, agentIds, hint }: AgentFieldsProps) {
+export function AgentChoices({ path, agentIds, hint }: AgentChoicesProps) {
   const ids = new Set([...agentsOf(usePage().names).map(([id]) => id), ...agentIds]);
   if (ids.size === 0) return null;
   return (

@@ -3,7 +3,7 @@ import { duration } from '../../lib/duration';
 import { formatTime, SECOND } from '../../lib/time';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
-import { type Form, readNumber, textOr } from '../frame/form';
+import { readNumber, type SentForm, textOr } from '../frame/form';
 import { usePage } from '../frame/page-context';
 import { DurationField, durationText, readLowered, showLowered } from '../parts/duration-field';
 import { CheckBox, TextField } from '../parts/fields';
@@ -23,7 +23,7 @@ interface SeriesFieldsProps {
   principal: UserPrincipal;
   /** How many approvals it needs after this one. */
   further: number;
-  typed: Form | undefined;
+  typed: SentForm | undefined;
 }
 
 /** The fields with which a member approves the next requests of a run of like acts as well. */
@@ -108,13 +108,13 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
   );
 }
 
-function isChecked(typed: Form | undefined, index: number): boolean {
+function isChecked(typed: SentForm | undefined, index: number): boolean {
   if (!typed?.has('series_varies-shown')) return true;
   return typed.list('series_varies').includes(String(index));
 }
 
 /** The series that a form gives, in the words of the API; nothing if it gives none. */
-export function readSeries(form: Form, row: ReviewedPermission) {
+export function readSeries(form: SentForm, row: ReviewedPermission) {
   const offered = offeredSeries(row);
   if (!offered || !form.has('series')) return {};
   return {

@@ -21,7 +21,11 @@ import {
 } from '../../identity/sessions/authenticate';
 import { requireRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import type { Id } from '../../lib/typeid';
-import { countText, selectWaitingCount, type WaitingCount } from '../../permissions/count-waiting';
+import {
+  selectWaitingCount,
+  type WaitingCount,
+  waitingCountText,
+} from '../../permissions/count-waiting';
 import { readAside } from './aside';
 import { clearFlash, type Flash, readFlash } from './flash';
 import { limitBody } from './limit-body';
@@ -227,7 +231,7 @@ interface InboxQueries extends NamedQueries {
 /** How many requests wait for a caller; null for one who may not decide. */
 function waitingText({ scopes }: UserPrincipal, [count]: WaitingCount[] = []): SignedIn['waiting'] {
   const mayDecide = DECIDER.every((scope) => scopes.includes(scope));
-  return mayDecide && count ? countText(count) : null;
+  return mayDecide && count ? waitingCountText(count) : null;
 }
 
 /** The token of a script is in a header, that of a form in a field. */

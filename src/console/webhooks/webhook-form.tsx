@@ -11,7 +11,7 @@ import {
   readForm,
   refusalOf,
   requireUnchanged,
-  type Form as SentForm,
+  type SentForm,
   ShownState,
   validate,
 } from '../frame/form';
@@ -22,7 +22,7 @@ import { Form, Submit } from '../parts/form';
 import { SignInAgain } from '../parts/sign-in-again';
 import { OF_WEBHOOKS } from '../receivers/events';
 import {
-  AgentFields,
+  AgentChoices,
   agentsInWords,
   EventFields,
   preloadFormAgents,
@@ -174,7 +174,7 @@ export async function sendWebhookFormPage(
             hint="What it is for, so that others know."
           />
           <EventFields known={OF_WEBHOOKS} events={events} />
-          <AgentFields
+          <AgentChoices
             path="agent_ids"
             agentIds={agent_ids}
             hint={[

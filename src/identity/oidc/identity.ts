@@ -9,12 +9,12 @@ import { limitIdentity } from '../../http/rate-limit';
 import { sha256 } from '../../lib/bytes';
 import type { Id } from '../../lib/typeid';
 import {
-  type AccountRow,
   accountColumns,
   activeAccount,
   activeMember,
+  type CallerAccountRow,
+  type CallerMemberRow,
   type CallerSql,
-  type MemberRow,
   memberColumns,
   type PreloadQueries,
   recordMemberSeen,
@@ -43,7 +43,7 @@ export interface Identity {
   member: IdentityMember | null;
 }
 
-export type CallerRow = AccountRow & MemberRow;
+export type CallerRow = CallerAccountRow & CallerMemberRow;
 
 /** The condition of the partial index `members_by_identity`, word for word. */
 export const isNotRemoved = sql`${members.status} <> ${codeOf(MEMBER_STATUSES, 'removed')}`;

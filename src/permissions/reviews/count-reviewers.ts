@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { MEMBER_STATUSES } from '../../db/schema';
-import { isEscalated, isOwner, listOf, listsNobody, roleCodes } from './reviewers';
+import { isEscalated, isOwner, listsNobody, roleCodes, ruleList } from './reviewers';
 import { MAX_APPROVALS } from './rule';
 
 /**
@@ -78,7 +78,7 @@ function countReviewers({
     members.account = ${account} and members.status = ${codeOf(MEMBER_STATUSES, 'active')}
     and members.active_since < ${activeBefore} and ${counts} limit ${most}`;
   const isRoleListed = (path: '$' | '$.escalation') =>
-    sql`exists (select 1 from ${listOf(rule, path, 'roles')} where value = role.value)`;
+    sql`exists (select 1 from ${ruleList(rule, path, 'roles')} where value = role.value)`;
   const byRole = sql`
     select members.id from json_each('[${roleCodes}]') as role cross join members indexed by members_by_role
     where (
@@ -86,8 +86,8 @@ function countReviewers({
     ) and members.role = role.value and ${isCounted}`;
   const byId = sql`
     select members.id from (
-      select unhex(value) as id from ${listOf(rule, '$', 'members')}
-      union select unhex(value) from ${listOf(rule, '$.escalation', 'members')} where ${isEscalated}
+      select unhex(value) as id from ${ruleList(rule, '$', 'members')}
+      union select unhex(value) from ${ruleList(rule, '$.escalation', 'members')} where ${isEscalated}
     ) as named cross join members indexed by members_by_status
     where members.id = named.id and members.role in (${roleCodes}) and ${isCounted}`;
   return sql<number>`(

@@ -30,7 +30,7 @@ export const roleCodes = sql.join(
 );
 
 /** The rows of a list of people in a rule. */
-export function listOf(rule: SQL, path: '$' | '$.escalation', list: 'members' | 'roles'): SQL {
+export function ruleList(rule: SQL, path: '$' | '$.escalation', list: 'members' | 'roles'): SQL {
   return sql`json_each(${rule}, ${sql.raw(`'${path}.${list}'`)})`;
 }
 
@@ -42,8 +42,8 @@ export function listsNobody(rule: SQL): SQL {
 /** Whether a list of people in a rule has the member, by role or by id. */
 function isListed(rule: SQL, path: '$' | '$.escalation'): SQL {
   return sql`(
-    exists (select 1 from ${listOf(rule, path, 'roles')} where value = members.role)
-    or exists (select 1 from ${listOf(rule, path, 'members')} where unhex(value) = members.id)
+    exists (select 1 from ${ruleList(rule, path, 'roles')} where value = members.role)
+    or exists (select 1 from ${ruleList(rule, path, 'members')} where unhex(value) = members.id)
   )`;
 }
 

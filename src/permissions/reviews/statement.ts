@@ -182,11 +182,16 @@ async function preloadStatement(
   caller: Pick<CallerSql, 'id'>,
 ) {
   const { permission, voter, voterPasskeys } = await preloadDecision(c, reader, account, caller);
-  return { permission, voter, voterPasskeys, passkeys: selectPasskeys(reader, account, caller.id) };
+  return {
+    permission,
+    voter,
+    voterPasskeys,
+    passkeys: selectSigningPasskeys(reader, account, caller.id),
+  };
 }
 
 /** Selects the ids of a member's passkeys. */
-export function selectPasskeys(reader: Reader, account: SQL<number>, member: SQL) {
+export function selectSigningPasskeys(reader: Reader, account: SQL<number>, member: SQL) {
   const isOwn = and(isPasskeyOf(account, member), isNull(passkeys.removedAt));
   return reader.select({ id: passkeys.id }).from(passkeys).where(isOwn);
 }

@@ -21,7 +21,7 @@ import { isJsonObject } from '../../lib/json';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Id, parseId, withPrefix } from '../../lib/typeid';
-import { MAX_AGENTS, requireAgents, selectAgents } from '../named-agents';
+import { MAX_NAMED_AGENTS, requireAgents, selectAgents } from '../named-agents';
 import { type ReceiverRow, requireRow } from '../receiver';
 import { ChannelFilter, presentFilter } from './filter';
 import { MAX_SLACK_CHANNELS } from './slack/config';
@@ -33,7 +33,7 @@ export const MAX_CHANNELS = 50;
 /**
  * Maximum number of agents that a body can name: in its filter, and in those of its Slack channels.
  */
-const MAX_NAMED_AGENTS = (1 + MAX_SLACK_CHANNELS) * MAX_AGENTS;
+const MAX_FILTERED_AGENTS = (1 + MAX_SLACK_CHANNELS) * MAX_NAMED_AGENTS;
 
 /** The events that a channel can send to people. */
 export const CHANNEL_EVENTS = [
@@ -230,7 +230,7 @@ export async function preloadFilterAgents(c: RequestContext, reader: Reader, acc
   const listed = filters.flatMap((each) =>
     isJsonObject(each) && Array.isArray(each.agent_ids) ? each.agent_ids : [],
   );
-  return { agents: selectAgents(reader, account, listed, MAX_NAMED_AGENTS) };
+  return { agents: selectAgents(reader, account, listed, MAX_FILTERED_AGENTS) };
 }
 
 /**

@@ -25,7 +25,7 @@ const Attempt = lazy(() =>
 );
 
 /** The fields that the answer about one delivery has besides. */
-export const detailFields = lazy(() => ({
+export const deliveryDetailFields = lazy(() => ({
   payload: objectField.nullable().meta({
     description:
       'The message that is sent. Null without the scope `audit:read` for `audit.created`, `permissions:read` for events of ' +
@@ -57,7 +57,7 @@ const PAYLOAD_SCOPES: Record<DeliveryEvent, Scope | null> = {
 };
 
 /**
- * Presents {@link detailFields}, with the payload only for a token that may read the same data
+ * Presents {@link deliveryDetailFields}, with the payload only for a token that may read the same data
  * elsewhere.
  */
 export function presentDetail({ principal, runtime }: UserContext, delivery: FoundDelivery) {

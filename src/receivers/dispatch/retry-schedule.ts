@@ -3,7 +3,7 @@ import type { Runtime } from '../../env';
 import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { DueDelivery } from '../deliveries/due';
-import type { CompletedAttempt, Outcome } from './send';
+import type { AttemptOutcome, CompletedAttempt } from './send';
 
 /** Milliseconds to wait after each failed attempt, before jitter. */
 export const RETRY_DELAYS = [
@@ -140,7 +140,11 @@ function postpone(
 }
 
 /** How long to wait after a failed attempt, in milliseconds; null if it was the last one. */
-function retryDelay(attempts: number, { retryAfter }: Outcome, jitter: number): number | null {
+function retryDelay(
+  attempts: number,
+  { retryAfter }: AttemptOutcome,
+  jitter: number,
+): number | null {
   const step = RETRY_DELAYS[attempts - 1];
   if (step === undefined) return null;
   const delay = Math.round(step * jitter);
@@ -153,7 +157,7 @@ function retryDelay(attempts: number, { retryAfter }: Outcome, jitter: number): 
  * @param failingSince when the first attempt failed since the last success
  */
 export function findDisabledReason(
-  { at, statusCode, error }: Outcome,
+  { at, statusCode, error }: AttemptOutcome,
   failingSince: number | null,
   goneStatuses: readonly number[],
 ): string | null {

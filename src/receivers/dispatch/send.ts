@@ -18,11 +18,11 @@ const CLOUDFLARE_NOT_SECURE = [525, 526];
 
 /** The outcome of an attempt, or why nothing was attempted, in plain words. */
 export type CompletedAttempt =
-  | { kind: 'made'; outcome: Outcome }
+  | { kind: 'made'; outcome: AttemptOutcome }
   | Extract<PreparedAttempt, { kind: 'dropped' | 'postponed' }>;
 
 /** The outcome of an attempt. */
-export interface Outcome {
+export interface AttemptOutcome {
   /** When it began, in milliseconds since the epoch. */
   at: number;
   /** In milliseconds. */
@@ -72,7 +72,7 @@ export async function sendAttempt(
  * Calls a binding of the Worker that sends a message. Its errors say in plain words why it was not
  * sent.
  */
-async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Outcome> {
+async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<AttemptOutcome> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
   let error: string | null = null;
@@ -91,7 +91,7 @@ async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<Ou
 async function sendRequest(
   runtime: Runtime,
   { url, headers, body, judge }: RequestAttempt,
-): Promise<Outcome> {
+): Promise<AttemptOutcome> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
   let response: Response | null = null;

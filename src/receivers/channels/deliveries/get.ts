@@ -7,7 +7,7 @@ import { answer, ok, operation } from '../../../http/operation';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { withPrefix } from '../../../lib/typeid';
 import type { FoundDelivery } from '../../deliveries/delivery';
-import { detailFields, presentDetail } from '../../deliveries/detail';
+import { deliveryDetailFields, presentDetail } from '../../deliveries/detail';
 import { requireRow } from '../../receiver';
 import {
   ChannelDelivery,
@@ -20,7 +20,7 @@ import {
 /** A message by a channel with its event and its attempts. */
 export const ChannelDeliveryDetail = lazy(() =>
   ChannelDelivery()
-    .extend(detailFields())
+    .extend(deliveryDetailFields())
     .meta({
       id: 'ChannelDeliveryDetail',
       description: 'A message by a channel with its event and its attempts.',

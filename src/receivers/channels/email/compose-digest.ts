@@ -1,7 +1,7 @@
 import { endWord, isOutcomeMissing, OUTCOME_UNKNOWN } from '../event-words';
 import type { PermissionMessage } from '../message';
 import type { Block, ListedRequest, Phrase } from './document';
-import type { Mail, Recipient } from './mail';
+import type { Mail, MailRecipient } from './mail';
 import { renderMail } from './render';
 import { count, deadlineText } from './time-text';
 import { writtenLine } from './written';
@@ -21,7 +21,7 @@ const MAX_NAME = 60;
  */
 export function composeDigest(
   messages: readonly PermissionMessage[],
-  to: Recipient,
+  to: MailRecipient,
   inboxUrl: string,
   now: number,
 ): Mail {

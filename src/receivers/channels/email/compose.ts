@@ -7,7 +7,7 @@ import { isWithdrawn, type Permission } from '../../../permissions/permission';
 import { isOutcomeMissing, wordsOf } from '../event-words';
 import { MISSING_OUTCOME, type PermissionMessage } from '../message';
 import type { Block, Fact } from './document';
-import type { Mail, Recipient } from './mail';
+import type { Mail, MailRecipient } from './mail';
 import { renderMail } from './render';
 import { count, deadlineText } from './time-text';
 import {
@@ -38,7 +38,7 @@ export const SIGN_IN = 'The link asks you to sign in; without that it shows noth
  */
 export function composePermissionMail(
   message: PermissionMessage,
-  to: Recipient,
+  to: MailRecipient,
   now: number,
 ): Mail {
   const { permission, agentName, url } = message;

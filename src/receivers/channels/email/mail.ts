@@ -1,5 +1,5 @@
 /** To whom a mail is sent. */
-export interface Recipient {
+export interface MailRecipient {
   address: string;
   /** As the person or the identity provider wrote it; null if there is none. */
   name: string | null;
@@ -7,7 +7,7 @@ export interface Recipient {
 
 /** A mail that is ready to be sent. Its subject and the recipient's name are safe in a header. */
 export interface Mail {
-  to: Recipient;
+  to: MailRecipient;
   subject: string;
   text: string;
   html: string;

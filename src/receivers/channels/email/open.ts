@@ -8,7 +8,7 @@ import { divideByPerson, reasonNotToAsk } from '../due-messages';
 import { readAccountMessage, readDisabledWebhook, readMessage } from '../message';
 import { composePermissionMail } from './compose';
 import { composeDigest } from './compose-digest';
-import type { Mail, Recipient } from './mail';
+import type { Mail, MailRecipient } from './mail';
 import { composeAccountMail, composeTestMail, composeWebhookDisabledMail } from './service-mails';
 import { prepareMail } from './transport';
 import { safeRecipient } from './written';
@@ -87,7 +87,7 @@ async function compose(
 function composeOne(
   channel: ClaimedReceiver['receiver'],
   delivery: DueDelivery,
-  to: Recipient,
+  to: MailRecipient,
   publicUrl: string,
 ): Mail {
   switch (delivery.event) {

@@ -2,7 +2,7 @@ import { utcText } from '../../../lib/time';
 import { ACCOUNT_EFFECTS, type AccountMessage, type DisabledWebhook } from '../message';
 import { SIGN_IN } from './compose';
 import type { Block, Fact } from './document';
-import type { Mail, Recipient } from './mail';
+import type { Mail, MailRecipient } from './mail';
 import { renderMail } from './render';
 import { MAX_LINE, MAX_TEXT, quoteForSubject, writtenLine, writtenLines } from './written';
 
@@ -38,7 +38,7 @@ export function composeConfirmationMail(address: string, url: string): Mail {
 
 /** Composes the mail with which a person tries out a channel. */
 export function composeTestMail(
-  to: Recipient,
+  to: MailRecipient,
   { channelName, url }: { channelName: string; url: string },
 ): Mail {
   return renderMail(
@@ -68,7 +68,7 @@ export function composeTestMail(
  * @param url the address of the webhook's page in the console
  */
 export function composeWebhookDisabledMail(
-  to: Recipient,
+  to: MailRecipient,
   { webhook, url }: { webhook: DisabledWebhook; url: string },
 ): Mail {
   const host = URL.parse(webhook.url)?.host ?? webhook.url;
@@ -101,7 +101,7 @@ export function composeWebhookDisabledMail(
  * @param url the address of the console
  */
 export function composeAccountMail(
-  to: Recipient,
+  to: MailRecipient,
   { message: { event, at, by, reason }, url }: { message: AccountMessage; url: string },
 ): Mail {
   const isStop = event === 'account.stopped';

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../lib/json';
 import { parseMailbox } from '../../../lib/mailbox';
 import { shorten } from '../../../lib/text';
 import type { PreparedAttempt, RequestAttempt } from '../../sender';
-import type { Mail, Recipient } from './mail';
+import type { Mail, MailRecipient } from './mail';
 
 const RESEND_URL = 'https://api.resend.com/emails';
 /** Resend refuses requests without a user agent. */
@@ -72,7 +72,7 @@ function parseProblem(text: string): JsonObject {
 }
 
 /** The name of a recipient is an unquoted phrase: `safeRecipient` made it. */
-function mailboxText({ name, address }: Recipient): string {
+function mailboxText({ name, address }: MailRecipient): string {
   if (name === null) return address;
   return `${name} <${address}>`;
 }
@@ -100,7 +100,7 @@ async function sendByBinding(
   }
 }
 
-function bindingAddress({ name, address }: Recipient): string | EmailAddress {
+function bindingAddress({ name, address }: MailRecipient): string | EmailAddress {
   if (name === null) return address;
   return { name, email: address };
 }

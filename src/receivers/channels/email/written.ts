@@ -1,7 +1,7 @@
 import { withScriptsMark } from '../../../lib/scripts';
 import { shorten } from '../../../lib/text';
 import { showUnseen } from '../../../lib/unseen';
-import type { Recipient } from './mail';
+import type { MailRecipient } from './mail';
 
 // Texts that agents and people wrote, in the form in which a mail may show them.
 
@@ -38,7 +38,7 @@ const ADDRESS_SPECIALS = /[()<>[\]:;@\\,."«»“”„‟″＂]/g;
  * a mark if a word mixes scripts, which clients do not link.
  */
 export function writtenLine(text: string, max: number): Written {
-  return { written: preventLinks(withScriptsMark(toOneLine(text, max))) };
+  return { written: preventLinks(withScriptsMark(toShortLine(text, max))) };
 }
 
 /** The label of a limit, as code. */
@@ -67,15 +67,15 @@ export function writtenLines(text: string, max: number): string[] {
  * subjects, and filters distrust subjects with invisible characters.
  */
 export function quoteForSubject(text: string, max: number): string {
-  return `“${shorten(inHeader(toOneLine(text, max)).replace(QUOTES, "'"), max)}”`;
+  return `“${shorten(inHeader(toShortLine(text, max)).replace(QUOTES, "'"), max)}”`;
 }
 
 /**
  * The recipient with a name that needs no quoting in an address header; without one if nothing of
  * it is left.
  */
-export function safeRecipient({ address, name }: Recipient): Recipient {
-  const line = inHeader(toOneLine((name ?? '').replace(ADDRESS_SPECIALS, ' '), MAX_NAME));
+export function safeRecipient({ address, name }: MailRecipient): MailRecipient {
+  const line = inHeader(toShortLine((name ?? '').replace(ADDRESS_SPECIALS, ' '), MAX_NAME));
   return { address, name: line === '' ? null : line };
 }
 
@@ -91,7 +91,7 @@ function inHeader(line: string): string {
  * One line of at most `max` characters, with unseen characters as code points. Cuts the text before
  * and after these take their place, which are longer.
  */
-export function toOneLine(text: string, max: number): string {
+export function toShortLine(text: string, max: number): string {
   const line = showUnseen(shorten(text, 2 * max).normalize(), { hasLines: true })
     .replace(/\s+/g, ' ')
     .trim();

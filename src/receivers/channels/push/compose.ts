@@ -2,7 +2,7 @@ import { withScriptsMark } from '../../../lib/scripts';
 import { amountOf } from '../../../permissions/amount';
 import { isAsking } from '../channel';
 import { count } from '../email/time-text';
-import { toOneLine } from '../email/written';
+import { toShortLine } from '../email/written';
 import { wordsOf } from '../event-words';
 import {
   ACCOUNT_EFFECTS,
@@ -101,5 +101,5 @@ export function composeAccount({ event, by }: AccountMessage): PushNotification 
 
 /** One line that an agent or a person wrote. */
 function written(text: string, max = MAX_RESOURCE): string {
-  return withScriptsMark(toOneLine(text, max));
+  return withScriptsMark(toShortLine(text, max));
 }

@@ -14,8 +14,8 @@ import type { AccountRef, MemberRef, RequestContext } from '../../../http/contex
 import {
   accountColumns,
   activeAccount,
+  type CallerMemberRow,
   hashCredential,
-  type MemberRow,
   memberColumns,
 } from '../../../identity/credentials';
 import { findCaller } from '../../../identity/find-caller';
@@ -158,7 +158,11 @@ function parsePreview(text: string | null): Preview | null {
 }
 
 /** The member of a link; null unless they are active. */
-function memberOf({ memberId: id, memberRole: role, memberStatus }: MemberRow): MemberRef | null {
+function memberOf({
+  memberId: id,
+  memberRole: role,
+  memberStatus,
+}: CallerMemberRow): MemberRef | null {
   if (id === null || role === null || memberStatus !== 'active') return null;
   return { id, role };
 }

@@ -8,14 +8,14 @@ import { answer, ok, operation } from '../../../http/operation';
 import { idField } from '../../../http/response-fields';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import type { FoundDelivery } from '../../deliveries/delivery';
-import { detailFields, presentDetail } from '../../deliveries/detail';
+import { deliveryDetailFields, presentDetail } from '../../deliveries/detail';
 import { requireRow } from '../../receiver';
 import { Delivery, exampleDelivery, preloadDelivery, presentDelivery } from './delivery';
 
 /** A delivery with its payload and its attempts. */
 export const DeliveryDetail = lazy(() =>
   Delivery()
-    .extend(detailFields())
+    .extend(deliveryDetailFields())
     .meta({
       id: 'DeliveryDetail',
       description: 'A delivery with its payload and its attempts.',
