@@ -1,4 +1,4 @@
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { idBytes } from '../../src/lib/typeid.ts';
 import { Client } from '../support/local/client.ts';
@@ -53,9 +53,16 @@ export async function measureFloor(report: Report, state: string): Promise<void>
     for (const call of Object.keys(GOALS) as Call[]) {
       const { method, credential, body } = calls[call];
       const path = `/${permission.account}/${permission.id}/${call}`;
+      const asked = { method, path, credential, ...(body && { body }) };
+      const written = await rowsWritten(service, calls[call]);
+      const writtenByLeast = await rowsWritten(least, asked);
+      report.verdict(
+        written === writtenByLeast,
+        `${call}: both write ${written} rows (${writtenByLeast})`,
+      );
       await compare(report, call, [
         () => cpuTime(service, calls[call]),
-        () => cpuTime(least, { method, path, credential, ...(body && { body }) }),
+        () => cpuTime(least, asked),
       ]);
     }
   } finally {
@@ -113,6 +120,13 @@ async function compare(
   );
 }
 
+/** The rows that one request writes, after another one has marked the account as due. */
+async function rowsWritten({ origin }: BareService, request: Request): Promise<number> {
+  const client = new Client(origin, request.credential);
+  await client.call(request.method, request.path, request.body);
+  return (await client.call(request.method, request.path, request.body)).cost.written;
+}
+
 /** The CPU time of the runtime for one request, in milliseconds. */
 async function cpuTime({ origin, runtime }: BareService, request: Request): Promise<number> {
   const client = new Client(origin, request.credential);
@@ -127,11 +141,11 @@ async function cpuTime({ origin, runtime }: BareService, request: Request): Prom
   return (usedTime(runtime) - before) / REQUESTS;
 }
 
-const TICKS_PER_SECOND = 100;
-
-/** The CPU time that a process has used, in milliseconds. */
+/** The CPU time that the threads of a process have used, in milliseconds. */
 function usedTime(pid: string): number {
-  // The name of the process, which may have spaces, ends with the last bracket.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1_000;
+  const threads = readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const [nanoseconds] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+    return Number(nanoseconds);
+  });
+  return threads.reduce((total, nanoseconds) => total + nanoseconds, 0) / 1_000_000;
 }
