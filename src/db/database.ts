@@ -1,8 +1,9 @@
-import { fillPlaceholders } from 'drizzle-orm';
+import { Param, Placeholder } from 'drizzle-orm';
 import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 import { unavailable } from '../errors';
 import { logFailure } from '../lib/log';
+import { type Mapping, resultMapper } from './result-mapper';
 
 type CostFigures = Pick<Cost, 'trips' | 'statements' | 'rowsRead' | 'rowsWritten'>;
 
@@ -94,9 +95,8 @@ export async function loadNonNull<const Q extends readonly (Query | null)[]>(
 }
 
 /** Drizzle's internal form of a statement. */
-interface Prepared {
+interface Prepared extends Mapping {
   getQuery(): { sql: string; params: unknown[] };
-  mapResult(result: D1Result, isFromBatch: true): unknown;
 }
 
 function prepare(statement: Statement): Prepared {
@@ -141,13 +141,27 @@ type Values = Record<string, unknown>;
 function fixText<S extends Statement>(statement: S): (values: Values) => S {
   const prepared = prepare(statement);
   const { sql, params } = prepared.getQuery();
+  const mapResult = resultMapper(prepared);
   return (values) => {
     const bound: Prepared = {
-      getQuery: () => ({ sql, params: fillPlaceholders(params, values) }),
-      mapResult: (result) => prepared.mapResult(result, true),
+      getQuery: () => ({ sql, params: params.map((param) => fillPlaceholder(param, values)) }),
+      mapResult,
     };
     return { _prepare: () => bound } as unknown as S;
   };
+}
+
+/** As Drizzle's `fillPlaceholders`, which cannot bind null to a column with a type of its own. */
+function fillPlaceholder(param: unknown, values: Values): unknown {
+  if (param instanceof Placeholder) return placeholderValue(param, values);
+  if (!(param instanceof Param && param.value instanceof Placeholder)) return param;
+  const value = placeholderValue(param.value, values);
+  return value === null ? null : param.encoder.mapToDriverValue(value);
+}
+
+function placeholderValue({ name }: Placeholder, values: Values): unknown {
+  if (!(name in values)) throw new Error(`the placeholder ${name} has no value`);
+  return values[name];
 }
 
 /**
@@ -184,7 +198,7 @@ export class Database implements Reader {
     );
     const answers = results
       .slice(0, statements.length)
-      .map((result, i) => prepared[i]?.mapResult(result, true));
+      .map((result, i) => resultMapper(prepared[i] as Prepared)(result, true));
     return answers as BatchResponse<Q>;
   }
 
