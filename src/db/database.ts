@@ -1,4 +1,4 @@
-import { Param, Placeholder } from 'drizzle-orm';
+import { Param, Placeholder, type SQL } from 'drizzle-orm';
 import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 import { unavailable } from '../errors';
@@ -135,6 +135,43 @@ export function prepareWrite<B, S extends Statement>(
   };
 }
 
+/** SQL that was built: its text, and the values of its parameters. */
+export interface BuiltSql {
+  text: string;
+  values: unknown[];
+}
+
+/** Builds SQL that has no placeholders. */
+export function buildSql(sql: SQL): BuiltSql {
+  return prepareSql(() => sql)({});
+}
+
+/**
+ * Prepares SQL with placeholders, such as a condition: when it is used for the first time.
+ * @returns makes the SQL with the values of its placeholders, by name
+ */
+export function prepareSql(make: () => SQL): (values: Values) => BuiltSql {
+  let built: BuiltSql | undefined;
+  return (values) => {
+    built ??= textOf(make());
+    return { text: built.text, values: fillPlaceholders(built.values, values) };
+  };
+}
+
+function textOf(sql: SQL): BuiltSql {
+  const { sql: text, params: values } = prepare(builder.run(sql)).getQuery();
+  return { text, values };
+}
+
+/** The statement of SQL that was built. */
+export function statementOf({ text, values }: BuiltSql): Statement {
+  const prepared: Prepared = {
+    getQuery: () => ({ sql: text, params: values }),
+    mapResult: (result) => result,
+  };
+  return { _prepare: () => prepared } as unknown as Statement;
+}
+
 /** The values of placeholders by their names. */
 type Values = Record<string, unknown>;
 
@@ -144,14 +181,18 @@ function fixText<S extends Statement>(statement: S): (values: Values) => S {
   const mapResult = resultMapper(prepared);
   return (values) => {
     const bound: Prepared = {
-      getQuery: () => ({ sql, params: params.map((param) => fillPlaceholder(param, values)) }),
+      getQuery: () => ({ sql, params: fillPlaceholders(params, values) }),
       mapResult,
     };
     return { _prepare: () => bound } as unknown as S;
   };
 }
 
-/** As Drizzle's `fillPlaceholders`, which cannot bind null to a column with a type of its own. */
+/** As Drizzle's function, which cannot bind null to a column with a type of its own. */
+function fillPlaceholders(params: unknown[], values: Values): unknown[] {
+  return params.map((param) => fillPlaceholder(param, values));
+}
+
 function fillPlaceholder(param: unknown, values: Values): unknown {
   if (param instanceof Placeholder) return placeholderValue(param, values);
   if (!(param instanceof Param && param.value instanceof Placeholder)) return param;

@@ -1,6 +1,6 @@
 import type { Batch, Database, Statement } from '../db/database';
 import { GuardFailed } from '../db/database';
-import { type BuiltGuard, guardStatement } from '../ledger/guard';
+import { checkGuard, type Guard } from '../ledger/guard';
 import { holdGuard } from '../ledger/hold';
 
 /**
@@ -12,9 +12,9 @@ import { holdGuard } from '../ledger/hold';
 export async function runErasure(
   database: Database,
   statements: readonly Statement[],
-  guard: BuiltGuard = holdGuard('all'),
+  guard: Guard = holdGuard('all'),
 ): Promise<readonly D1Result[]> {
-  const check = database.build.run(guardStatement(guard));
+  const check = checkGuard(guard);
   try {
     const results: readonly unknown[] = await database.run([check, ...statements] as Batch);
     return results.slice(1) as readonly D1Result[];

@@ -4,7 +4,7 @@ import { prepareWrite, type Statement } from '../db/database';
 import { storedEventCode } from '../db/stored-events';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import { type Credential, credentialGuard } from './authority';
+import { prepareCredentialGuard } from './authority';
 import type { Entry } from './entry';
 import { type Guard, prepareGuard } from './guard';
 import { ACCOUNTS, accountsOf } from './marks';
@@ -95,14 +95,13 @@ function newestPosition(account: SQL): SQL {
  * of the account's newest entry if it is later, also of one that is erased. The credential must be
  * valid at the time that they get.
  */
-export function writerGuard(credential: Credential, at: number): Guard {
-  const newest = newestPosition(sql`accounts.number`);
-  const writtenAt = sql`max(
-    ${at}, coalesce(accounts.erased_at, 0),
-    coalesce((select head.created_at from audit_entries as head where head.pos = ${newest}), 0)
-  )`;
-  return credentialGuard(credential, writtenAt);
-}
+export const writerGuard = prepareCredentialGuard(sql`max(
+  ${sql.placeholder('at')}, coalesce(accounts.erased_at, 0),
+  coalesce((
+    select head.created_at from audit_entries as head
+    where head.pos = ${newestPosition(sql`accounts.number`)}
+  ), 0)
+)`);
 
 /**
  * The guards of the logs: a full log takes no request and no use.

@@ -15,7 +15,7 @@ import {
 } from '../db/schema';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import type { Guard } from './guard';
+import { type Guard, prepareGuard } from './guard';
 import type { Accounts } from './hold';
 
 /**
@@ -84,84 +84,99 @@ export function serviceAuthority(accounts: Accounts): Authority {
 export class CredentialEnded extends Error {}
 
 /**
- * Whether a credential is valid at a time, as an SQL condition on the row of its account in
- * `accounts`.
+ * Prepares the guard of a credential, which must be valid at a time: once for each kind of
+ * credential.
+ * @param time SQL that may read the row of the credential's account in `accounts`, and has the
+ *   placeholder `at` for a time in milliseconds since the epoch
+ * @returns makes the guard of a credential with the value of that placeholder
  */
-function isValidAt(credential: Credential, time: number | SQL): SQL {
-  return sql`(${accounts.isActive} and ${isLiveAt(credential, time)})`;
+export function prepareCredentialGuard(time: SQL) {
+  const prepared = new Map<string, ReturnType<typeof prepareGuard>>();
+  return (credential: Credential, at: number): Guard => {
+    const { kind } = credential;
+    const member = 'member' in credential ? credential.member : null;
+    const token = 'token' in credential ? credential.token : null;
+    const form = `${kind} ${member !== null} ${token !== null}`;
+    const guard =
+      prepared.get(form) ??
+      prepareGuard('credential_is_valid', () => isValidAt({ kind, member, token }, time));
+    prepared.set(form, guard);
+    const role = member && MEMBER_ROLES.indexOf(member.role);
+    return guard({ ...credential, member: member?.id, role, at }, new CredentialEnded());
+  };
 }
 
-function isLiveAt(credential: Credential, time: number | SQL): SQL {
-  switch (credential.kind) {
+/** The guard of a credential that must be valid now. */
+export const credentialGuard = prepareCredentialGuard(sql`${sql.placeholder('at')}`);
+
+/** What the SQL of the guard depends on. The values of a credential are placeholders in it. */
+interface Form {
+  kind: Credential['kind'];
+  member: unknown;
+  token: unknown;
+}
+
+const ACCOUNT = sql.placeholder('account');
+const HASH = sql.placeholder('hash');
+
+/** Whether a credential is valid at a time, as an SQL condition. */
+function isValidAt(form: Form, time: SQL): SQL {
+  return sql`exists (
+    select 1 from ${accounts}
+    where ${accounts.number} = ${ACCOUNT} and ${accounts.isActive} and ${isLiveAt(form, time)})`;
+}
+
+function isLiveAt(form: Form, time: SQL): SQL {
+  switch (form.kind) {
     case 'user_token':
       return sql`exists (
         select 1 from ${userTokens}
-        where ${userTokens.hash} = ${credential.hash} and ${userTokens.account} = ${credential.account}
+        where ${userTokens.hash} = ${HASH} and ${userTokens.account} = ${ACCOUNT}
           and coalesce(${userTokens.expiresAt} > ${time}, 1)
-      ) and ${isMemberActive(credential)}`;
+      ) and ${isMemberActive(form)}`;
     case 'agent_key':
       return sql`exists (
         select 1 from ${agentKeys} join ${agents} on ${agents.number} = ${agentKeys.agent}
-        where ${agentKeys.hash} = ${credential.hash} and ${agents.account} = ${credential.account}
+        where ${agentKeys.hash} = ${HASH} and ${agents.account} = ${ACCOUNT}
           and coalesce(${agentKeys.expiresAt} > ${time}, 1) and ${agents.isActive})`;
     case 'session':
       return sql`exists (
         select 1 from ${sessions}
-        where ${sessions.hash} = ${credential.hash} and ${sessions.lastSeenAt} > ${time} - ${SESSION_IDLE_TIME}
+        where ${sessions.hash} = ${HASH} and ${sessions.lastSeenAt} > ${time} - ${SESSION_IDLE_TIME}
           and ${sessions.createdAt} > ${time} - ${SESSION_LIFETIME}
-      ) and ${isTokenLive(credential, time)} and ${isMemberActive(credential)}`;
+      ) and ${isTokenLive(form, time)} and ${isMemberActive(form)}`;
     case 'identity_token':
-      return sql`${credential.expiresAt} > ${time} and ${isMemberActive(credential)}`;
+      return sql`${sql.placeholder('expiresAt')} > ${time} and ${isMemberActive(form)}`;
     case 'slack_link':
       return sql`exists (
         select 1 from ${slackLinks}
         join ${webhooks} on ${webhooks.number} = ${slackLinks.webhook} and ${webhooks.account} = ${slackLinks.account}
-        where ${slackLinks.account} = ${credential.account} and ${slackLinks.webhook} = ${credential.webhook}
-          and ${slackLinks.team} = ${credential.team} and ${slackLinks.slackUser} = ${credential.slackUser}
-          and ${slackLinks.member} = ${sql.param(credential.member.id, slackLinks.member)} and ${webhooks.isActive}
-      ) and ${isMemberActive(credential)}`;
+        where ${slackLinks.account} = ${ACCOUNT} and ${slackLinks.webhook} = ${sql.placeholder('webhook')}
+          and ${slackLinks.team} = ${sql.placeholder('team')}
+          and ${slackLinks.slackUser} = ${sql.placeholder('slackUser')}
+          and ${slackLinks.member} = ${sql.param(sql.placeholder('member'), slackLinks.member)}
+          and ${webhooks.isActive}
+      ) and ${isMemberActive(form)}`;
   }
 }
 
 /** Whether the user token with which a session was started still exists and has not expired. */
-function isTokenLive(
-  { account, token }: { account: number; token: Id<'utok'> | null },
-  time: number | SQL,
-): SQL {
+function isTokenLive({ token }: Form, time: SQL): SQL {
   if (token === null) return sql`true`;
   return sql`exists (
     select 1 from ${userTokens}
-    where ${userTokens.account} = ${account} and ${userTokens.id} = ${sql.param(token, userTokens.id)}
+    where ${userTokens.account} = ${ACCOUNT}
+      and ${userTokens.id} = ${sql.param(sql.placeholder('token'), userTokens.id)}
       and coalesce(${userTokens.expiresAt} > ${time}, 1))`;
 }
 
 /** Whether the member is active and has the role by which the request was authorized. */
-function isMemberActive({
-  account,
-  member,
-}: {
-  account: number;
-  member: MemberReference | null;
-}): SQL {
-  if (!member) return sql`true`;
+function isMemberActive({ member }: Form): SQL {
+  if (member === null) return sql`true`;
   return sql`exists (
     select 1 from ${members}
-    where ${members.account} = ${account} and ${members.id} = ${sql.param(member.id, members.id)}
+    where ${members.account} = ${ACCOUNT}
+      and ${members.id} = ${sql.param(sql.placeholder('member'), members.id)}
       and ${members.status} = ${codeOf(MEMBER_STATUSES, 'active')}
-      and ${members.role} = ${codeOf(MEMBER_ROLES, member.role)})`;
-}
-
-/**
- * The guard of a credential: it must be valid at a time.
- * @param time milliseconds since the epoch; SQL may read the row of the credential's account in
- *   `accounts`
- */
-export function credentialGuard(credential: Credential, time: number | SQL): Guard {
-  return {
-    name: 'credential_is_valid',
-    holds: sql`exists (
-      select 1 from ${accounts}
-      where ${accounts.number} = ${credential.account} and ${isValidAt(credential, time)})`,
-    otherwise: new CredentialEnded(),
-  };
+      and ${members.role} = ${sql.placeholder('role')})`;
 }

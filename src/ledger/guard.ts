@@ -1,44 +1,27 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { prepareWrite, type Statement } from '../db/database';
-import { guards } from '../db/schema';
+import { type BuiltSql, buildSql, prepareSql, type Statement, statementOf } from '../db/database';
 
 /** A condition of a write. If it does not hold, nothing of the batch is written. */
-export type Guard = BuiltGuard | PreparedGuard;
-
-interface NamedGuard {
+export interface Guard {
   /** The name in the log and in errors, in snake case. */
   name: string;
+  /** The condition; built before if {@link prepareGuard} made it. NULL counts as false. */
+  holds: SQL | BuiltSql;
   /** The error that the caller gets. */
   otherwise: Error;
 }
 
-/** A guard whose statement is built for each write. */
-export interface BuiltGuard extends NamedGuard {
-  /** The condition. NULL counts as false. */
-  holds: SQL;
-}
-
-/** A guard whose statement was built before: see {@link prepareGuard}. */
-interface PreparedGuard extends NamedGuard {
-  check: (build: Builder) => Statement;
-}
-
-type Builder = Pick<DrizzleD1Database, 'run'>;
-
 /**
- * Prepares a guard whose condition has placeholders. Its statement is built once, which saves CPU
- * time where many writes have the guard.
+ * Prepares a guard whose condition has placeholders. It is built once, which saves CPU time where
+ * many writes have the guard.
  * @returns makes the guard with the values of its placeholders, by name
  */
 export function prepareGuard(name: string, holds: () => SQL) {
-  const prepared = prepareWrite((build: Builder) =>
-    build.run(guardStatement({ name, holds: holds() })),
-  );
+  const prepared = prepareSql(holds);
   return (values: Record<string, unknown>, otherwise: Error): Guard => ({
     name,
-    check: (build) => prepared(build, values),
+    holds: prepared(values),
     otherwise,
   });
 }
@@ -48,22 +31,55 @@ export function isGuard(step: Guard | Statement): step is Guard {
   return 'otherwise' in step;
 }
 
-/** Returns the statement that checks a guard. */
-export function checkStatement(build: Builder, guard: Guard): Statement {
-  return 'check' in guard ? guard.check(build) : build.run(guardStatement(guard));
-}
+type Check = Pick<Guard, 'name' | 'holds'>;
 
 /**
- * Returns a statement that aborts its batch unless a condition holds.
+ * Returns a statement that aborts its batch with the name of the guard unless it holds.
  *
  * It checks the state of the database at its place in the batch, and writes no row: a trigger of
  * the table `guards` refuses the insertion with the guard's name.
  */
-export function guardStatement({ name, holds }: Pick<BuiltGuard, 'name' | 'holds'>): SQL {
-  return sql`insert into ${guards} (name) select ${name} where not coalesce(${holds}, 0)`;
+export function checkGuard(guard: Check): Statement {
+  return insertFirstFailing([caseOf(guard)]);
 }
 
-/** Returns the condition that a table has a row, for {@link BuiltGuard.holds}. */
+/** How many parameters D1 binds in one statement. */
+const MAX_PARAMETERS = 100;
+
+/**
+ * The same for several guards: the batch is aborted with the name of the first that does not hold.
+ * They are checked by one statement, or by more if they have too many parameters for one.
+ */
+export function checkGuards(guards: readonly Check[]): Statement[] {
+  const checks: BuiltSql[][] = [];
+  let bound = MAX_PARAMETERS;
+  for (const guard of guards) {
+    const check = caseOf(guard);
+    bound += check.values.length;
+    if (bound > MAX_PARAMETERS) {
+      checks.push([]);
+      bound = check.values.length;
+    }
+    checks.at(-1)?.push(check);
+  }
+  return checks.map(insertFirstFailing);
+}
+
+function caseOf({ name, holds }: Check): BuiltSql {
+  const { text, values } = 'text' in holds ? holds : buildSql(holds);
+  return { text: `when not coalesce((${text}), 0) then ?`, values: [...values, name] };
+}
+
+function insertFirstFailing(checks: readonly BuiltSql[]): Statement {
+  const cases = checks.map(({ text }) => text).join(' ');
+  const failing = `select case ${cases} end as name`;
+  return statementOf({
+    text: `insert into guards (name) select name from (${failing}) where name is not null`,
+    values: checks.flatMap(({ values }) => values),
+  });
+}
+
+/** Returns the condition that a table has a row, for {@link Guard.holds}. */
 export function hasRow(table: SQLiteTable, condition: SQL | undefined): SQL {
   return sql`exists (select 1 from ${table} where ${condition})`;
 }

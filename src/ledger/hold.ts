@@ -1,7 +1,7 @@
-import { type Column, type SQL, sql } from 'drizzle-orm';
+import { type Column, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { moves } from '../db/schema';
 import { Problem } from '../errors';
-import type { BuiltGuard } from './guard';
+import { type Guard, prepareGuard } from './guard';
 
 // At the end of an account's move to another shard the account is held for a moment: nothing of it
 // changes on this shard, so that the rest of it can be copied. It can still be read.
@@ -27,17 +27,22 @@ export function isNotHeld(account: number): SQL {
 }
 
 /** The guard of every write to accounts: none of them is held. */
-export function holdGuard(accounts: Accounts): BuiltGuard {
-  const held = sql`select 1 from ${moves} where ${moves.heldAt} is not null`;
-  const isHeldNow =
-    accounts === 'all'
-      ? sql`exists (${held})`
-      : sql`exists (${held} and ${moves.account} in (${sql.join([...accounts], sql`, `)}))`;
-  return {
-    name: 'account_is_not_held',
-    holds: sql`not ${isHeldNow}`,
-    otherwise: new AccountHeld(),
-  };
+export function holdGuard(accounts: Accounts): Guard {
+  const otherwise = new AccountHeld();
+  if (accounts === 'all') return { name: HOLD_GUARD, holds: sql`not exists (${HELD})`, otherwise };
+  const [account] = accounts;
+  if (accounts.length === 1 && typeof account === 'number')
+    return accountHoldGuard({ account }, otherwise);
+  return { name: HOLD_GUARD, holds: areNotHeld(accounts), otherwise };
+}
+
+const HOLD_GUARD = 'account_is_not_held';
+const HELD = sql`select 1 from ${moves} where ${moves.heldAt} is not null`;
+
+const accountHoldGuard = prepareGuard(HOLD_GUARD, () => areNotHeld([sql.placeholder('account')]));
+
+function areNotHeld(accounts: readonly (number | SQL | Placeholder)[]): SQL {
+  return sql`not exists (${HELD} and ${moves.account} in (${sql.join([...accounts], sql`, `)}))`;
 }
 
 /**
@@ -45,7 +50,7 @@ export function holdGuard(accounts: Accounts): BuiltGuard {
  * the rows already.
  * @param accounts their numbers, as an SQL subquery
  */
-export function movingGuard(accounts: SQL): BuiltGuard {
+export function movingGuard(accounts: SQL): Guard {
   return {
     name: 'account_does_not_move',
     holds: sql`not exists (select 1 from ${moves} where ${moves.account} in ${accounts})`,

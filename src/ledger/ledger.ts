@@ -17,7 +17,7 @@ import { type Id, idBytes } from '../lib/typeid';
 import { appendEntries, roomGuards, TransitionLost, transitionGuard, writerGuard } from './append';
 import { type Authority, credentialGuard } from './authority';
 import type { Entry } from './entry';
-import { checkStatement, type Guard, isGuard } from './guard';
+import { checkGuards, type Guard, isGuard } from './guard';
 import { type Accounts, holdGuard } from './hold';
 import { type ActivityRecord, insertRecords } from './insert-records';
 import { markEntryRetention, markFeeds, markRetention, markTrees } from './marks';
@@ -355,15 +355,24 @@ export class Ledger {
     const { build } = this.database;
     const storing = (answer && (await this.answers?.store(build, answer))) ?? [];
     const guards = steps.filter(isGuard);
-    const statements = steps.map((step) => (isGuard(step) ? checkStatement(build, step) : step));
+    const batch: Statement[] = [...storing];
+    /** Where the statements of the steps are in the batch. */
+    const places: number[] = [];
+    let unchecked: Guard[] = [];
+    for (const step of steps) {
+      if (isGuard(step)) {
+        unchecked.push(step);
+        continue;
+      }
+      batch.push(...checkGuards(unchecked));
+      unchecked = [];
+      places.push(batch.length);
+      batch.push(step);
+    }
+    batch.push(...checkGuards(unchecked));
     try {
-      const results: readonly unknown[] = await this.database.run([
-        ...storing,
-        ...statements,
-      ] as unknown as Batch);
-      return results
-        .slice(storing.length)
-        .filter((_, index) => !isGuard(steps[index] as Guard | Statement));
+      const results: readonly unknown[] = await this.database.run(batch as unknown as Batch);
+      return places.map((place) => results[place]);
     } catch (error) {
       if (error instanceof GuardFailed)
         throw guards.find(({ name }) => name === error.guard)?.otherwise ?? error;

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { accounts, type EventType } from '../db/schema';
 import { Problem } from '../errors';
 import type { Entry } from './entry';
-import type { Guard } from './guard';
+import { type Guard, prepareGuard } from './guard';
 
 // A stopped account asks for nothing, approves nothing and uses nothing until it is resumed. Each
 // transaction that writes one of these checks the account again, so no such write commits after the
@@ -29,14 +29,15 @@ export function requireNotStopped({ isStopped }: { isStopped: boolean }): void {
 
 /** The guard of every write that a stopped account must not make. */
 export function stopGuard(account: number): Guard {
-  return {
-    name: 'account_is_not_stopped',
-    holds: sql`not exists (
-      select 1 from ${accounts}
-      where ${accounts.number} = ${account} and ${accounts.stoppedAt} is not null)`,
-    otherwise: new AccountStopped(),
-  };
+  return accountStopGuard({ account }, new AccountStopped());
 }
+
+const accountStopGuard = prepareGuard(
+  'account_is_not_stopped',
+  () => sql`not exists (
+    select 1 from ${accounts}
+    where ${accounts.number} = ${sql.placeholder('account')} and ${accounts.stoppedAt} is not null)`,
+);
 
 /** The guards of the accounts that entries request, approve or use something in. */
 export function stopGuards(entries: readonly Entry[]): Guard[] {

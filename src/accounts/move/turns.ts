@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import { ConstraintError, type Database, GuardFailed, type Statement } from '../../db/database';
 import { moves } from '../../db/schema';
-import { guardStatement, hasRow } from '../../ledger/guard';
+import { checkGuard, hasRow } from '../../ledger/guard';
 
 /**
  * An account's move to another shard, as a row on one of the two shards: the departure on the old
@@ -27,7 +27,7 @@ export async function takeTurn(
   const isThisMove = and(eq(moves.account, account), eq(moves.createdAt, createdAt));
   const isNext = hasRow(moves, and(isThisMove, eq(moves.turns, turns)));
   await database.run([
-    database.build.run(guardStatement({ name: TURN_GUARD, holds: isNext })),
+    checkGuard({ name: TURN_GUARD, holds: isNext }),
     updateMove(database, move, { turns: turns + 1 }),
     ...changes,
   ]);

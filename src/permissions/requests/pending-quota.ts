@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { pendingPermissions } from '../../db/schema';
 import { Problem } from '../../errors';
-import type { Guard } from '../../ledger/guard';
+import { type Guard, prepareGuard } from '../../ledger/guard';
 import type { EntrySubject } from '../draft-entry';
 
 /** Maximum number of pending requests of an account. */
@@ -24,17 +24,18 @@ export class PendingQuotaFull extends Problem {
 
 /** The guard of a request that waits: neither its agent nor the account has too many. */
 export function pendingQuotaGuard({ agent, account }: EntrySubject): Guard {
+  return quotaGuard({ agent, account }, new PendingQuotaFull());
+}
+
+const quotaGuard = prepareGuard('pending_requests_below_quota', () => {
   const ofAccount = sql`coalesce((
-    select count from ${pendingPermissions} where account = ${account}
+    select count from ${pendingPermissions} where account = ${sql.placeholder('account')}
   ), 0)`;
   // Reads no more rows than the quota has places.
   const isFullForAgent = sql`exists (
     select 1 from permissions indexed by permissions_pending_by_agent
-    where agent = ${agent} and status = 0 limit 1 offset ${MAX_PENDING_REQUESTS_OF_AGENT - 1}
+    where agent = ${sql.placeholder('agent')} and status = 0
+    limit 1 offset ${MAX_PENDING_REQUESTS_OF_AGENT - 1}
   )`;
-  return {
-    name: 'pending_requests_below_quota',
-    holds: sql`${ofAccount} < ${MAX_PENDING_REQUESTS} and not ${isFullForAgent}`,
-    otherwise: new PendingQuotaFull(),
-  };
-}
+  return sql`${ofAccount} < ${MAX_PENDING_REQUESTS} and not ${isFullForAgent}`;
+});
