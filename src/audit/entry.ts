@@ -286,7 +286,7 @@ export function oldestKept(account: AccountRef, now: number): number {
 }
 
 /** The same as SQL for an account whose number is given as SQL. */
-export function oldestKeptSql(account: SQL<number>, now: number): SQL<number> {
+export function oldestKeptSql(account: SQL<number>, now: number | SQL): SQL<number> {
   return sql<number>`(
     select ${now} - ${retentionPeriod} from accounts where accounts.number = ${account})`;
 }

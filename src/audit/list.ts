@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { numberList } from '../db/columns';
 import type { Reader } from '../db/database';
+import { prepareByAccount } from '../db/prepare-by-account';
 import { agents, auditEntries } from '../db/schema';
 import { storedEventsOf } from '../db/stored-events';
 import { invalidRequest } from '../errors';
@@ -77,6 +78,8 @@ function listOf(maxExamined: number) {
     parameters: AuditList,
     readPosition: readSequence,
     select: (reader, { account, now }, input, { after, rowLimit }) => {
+      const isFirst = after === undefined && !hasFilters(input);
+      if (isFirst) return selectFirstPage[input.order](account, { now, rowLimit });
       const filter = readFilter(input, oldestKeptSql(account, now));
       const sequence = after ?? input.after_sequence;
       if (sequence !== undefined) {
@@ -91,18 +94,41 @@ function listOf(maxExamined: number) {
           limit: rowLimit,
           maxExamined,
         });
-      return reader
-        .select({
-          ...entryColumns,
-          details: smallDetails,
-          size: detailsSize,
-          isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
-        })
-        .from(sql`(${positions}) as page`)
-        .crossJoin(auditEntries)
-        .leftJoin(agents, isAgentOfEntry)
-        .where(eq(auditEntries.pos, sql`page.pos`));
+      return selectEntries(reader.select, positions);
     },
+  });
+}
+
+/** Selects the entries at positions, which have the columns `pos` and `is_end`. */
+function selectEntries(select: Reader['select'], positions: SQL) {
+  return select({
+    ...entryColumns,
+    details: smallDetails,
+    size: detailsSize,
+    isEnd: sql<boolean>`page.is_end`.mapWith(Boolean).as('is_end'),
+  })
+    .from(sql`(${positions}) as page`)
+    .crossJoin(auditEntries)
+    .leftJoin(agents, isAgentOfEntry)
+    .where(eq(auditEntries.pos, sql`page.pos`));
+}
+
+/** The parameters that filter nothing. */
+const PAGE_PARAMETERS: readonly string[] = ['limit', 'cursor', 'order'];
+
+function hasFilters(input: Input): boolean {
+  return Object.keys(input).some((name) => !PAGE_PARAMETERS.includes(name));
+}
+
+/** Select the first page without filters, in each order: most requests ask for it. */
+const selectFirstPage = { desc: prepareFirstPage('desc'), asc: prepareFirstPage('asc') };
+
+function prepareFirstPage(order: 'desc' | 'asc') {
+  return prepareByAccount((select, account) => {
+    const from = oldestKeptSql(account, sql`${sql.placeholder('now')}`);
+    const rowLimit = sql`${sql.placeholder('rowLimit')}`;
+    const positions = selectPositions({ number: account }, { from }, order, rowLimit);
+    return selectEntries(select, sql`select pos, 0 as is_end from (${positions})`);
   });
 }
 

@@ -29,7 +29,7 @@ export function selectChain(
   account: LogAccount,
   filter: ChainFilter,
   order: 'asc' | 'desc',
-  limit: number,
+  limit: number | SQL,
 ): SQL {
   let pairs = sql`select newer, older from chain where coalesce(newer, older) is not null`;
   let both = sql`newer, older`;

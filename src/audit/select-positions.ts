@@ -21,7 +21,7 @@ export function selectPositions(
   account: LogAccount,
   { permission, ...filter }: EntryFilter,
   order: 'asc' | 'desc',
-  limit: number,
+  limit: number | SQL,
 ): SQL {
   if (permission !== undefined)
     return selectChain(account, { ...filter, permission }, order, limit);

@@ -11,14 +11,14 @@ export function idColumn<P extends Prefix>(prefix: P) {
   return customType<{ data: Id<P>; driverData: DriverBlob }>({
     dataType: () => 'blob',
     toDriver: (id) => idBytes(id),
-    fromDriver: (bytes) => formatId(prefix, Uint8Array.from(bytes)),
+    fromDriver: (bytes) => formatId(prefix, bytes),
   });
 }
 
 /** A column for bytes. */
 export const bytesColumn = customType<{ data: Uint8Array; driverData: DriverBlob }>({
   dataType: () => 'blob',
-  fromDriver: (bytes) => Uint8Array.from(bytes),
+  fromDriver: (bytes) => new Uint8Array(bytes),
 });
 
 /**

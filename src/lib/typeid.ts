@@ -85,7 +85,7 @@ BASE32.forEach((code, value) => {
  * Formats the 16 bytes of a UUID as an identifier: a digit for each 5 bits, after two leading zero
  * bits.
  */
-export function formatId<P extends Prefix>(prefix: P, bytes: Uint8Array): Id<P> {
+export function formatId<P extends Prefix>(prefix: P, bytes: Iterable<number>): Id<P> {
   const codes: number[] = [];
   let bits = 0;
   let count = 2;
