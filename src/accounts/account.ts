@@ -7,7 +7,7 @@ import type { RequestContext, Shard } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, emailAddress, text, wholeNumber } from '../http/fields';
 import { countField, idField, timeField } from '../http/response-fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { MAX_RETENTION_DAYS, PLANS, retentionDays } from '../lib/plans';
 import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
@@ -56,7 +56,7 @@ export const Stop = lazy(() =>
     }),
 );
 
-export type Stop = z.output<ReturnType<typeof Stop>>;
+export type Stop = LazyOutput<typeof Stop>;
 
 type StopColumns = Pick<AccountRow, 'id' | 'stoppedAt' | 'stoppedBy' | 'stopReason'>;
 
@@ -99,7 +99,7 @@ export const Account = lazy(() =>
     }),
 );
 
-export type Account = z.output<ReturnType<typeof Account>>;
+export type Account = LazyOutput<typeof Account>;
 
 /** The description of an e-mail address in the OpenAPI document. */
 export const ADDRESS_FORM =

@@ -14,7 +14,7 @@ import {
   exampleCreatedUserToken,
   makeUserToken,
 } from '../identity/tokens/user-token';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { Account, accountFields, exampleAccount, NOT_STOPPED, presentAccount } from './account';
 import { exampleInvitation, InvitedMember } from './members/invitation';
 import { makeInvitedMember } from './members/invite';
@@ -62,7 +62,7 @@ export const CreatedAccount = lazy(() =>
     }),
 );
 
-export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
+export type CreatedAccount = LazyOutput<typeof CreatedAccount>;
 
 /**
  * Creates an account with a first user token, which has every scope and never expires, and invites
@@ -71,7 +71,7 @@ export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
  */
 export async function createAccount(
   context: OperatorContext,
-  input: z.output<ReturnType<typeof AccountCreation>>,
+  input: LazyOutput<typeof AccountCreation>,
 ): Promise<CreatedAccount> {
   if (input.audit_retention_days !== undefined && input.plan !== 'enterprise')
     throw retentionNotAllowed();

@@ -12,7 +12,7 @@ import { openPairing, type Pairing } from '../identity/pairing/pairing-code';
 import { CreatedUserToken, makeUserToken, userTokenLocation } from '../identity/tokens/user-token';
 import { CredentialEnded } from '../ledger/authority';
 import { sha256, toBase64Url } from '../lib/bytes';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import type { LogFields } from '../lib/log';
 
 const examplePairing = {
@@ -40,7 +40,7 @@ const PairingExchange = lazy(() =>
     .meta({ id: 'PairingExchange', examples: [examplePairing] }),
 );
 
-type ExchangeInput = z.output<ReturnType<typeof PairingExchange>>;
+type ExchangeInput = LazyOutput<typeof PairingExchange>;
 
 /**
  * Exchanges a pairing code for a user token of the member who confirmed the pairing. A code works

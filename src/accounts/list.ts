@@ -10,7 +10,7 @@ import { operatorAccess } from '../http/operator-access';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { normalizeEmailAddress } from '../lib/email-address';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Account, accountFields, presentAccount } from './account';
 
@@ -28,7 +28,7 @@ const AccountListQuery = lazy(() =>
 /** Lists the accounts of every shard, newest first. */
 export async function listAccounts(
   context: OperatorContext,
-  input: z.output<ReturnType<typeof AccountListQuery>>,
+  input: LazyOutput<typeof AccountListQuery>,
 ): Promise<Page<Account>> {
   const { plan, email } = input;
   const page = await openPage<Id<'user'>>(context, { list: 'accounts', caller: 'operator' }, input);

@@ -9,7 +9,7 @@ import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { hasRow } from '../ledger/guard';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { recordAccountEvent } from '../outbox/feed';
 import {
@@ -56,7 +56,7 @@ export async function updateAccount(
     account: { shard, row },
     stopped,
     ...input
-  }: { account: LocatedAccount } & z.output<ReturnType<typeof AccountUpdate>>,
+  }: { account: LocatedAccount } & LazyOutput<typeof AccountUpdate>,
 ): Promise<Account> {
   const resumes = stopped === null && row.stoppedAt !== null;
   const changedFields = Object.keys(input);

@@ -1,8 +1,7 @@
-import type * as z from 'zod';
 import { MEMBER_ROLES } from '../db/schema';
 import { SCOPES, type Scope } from '../http/context';
 import { choice } from '../http/fields';
-import { lazy } from '../lib/lazy';
+import { type LazyOutput, lazy } from '../lib/lazy';
 
 export const MemberRoleField = lazy(() =>
   choice(MEMBER_ROLES).meta({
@@ -13,7 +12,7 @@ export const MemberRoleField = lazy(() =>
   }),
 );
 
-export type MemberRole = z.output<ReturnType<typeof MemberRoleField>>;
+export type MemberRole = LazyOutput<typeof MemberRoleField>;
 
 /**
  * The scopes of each role. A member's credential never allows more, whatever its own scopes. Owners

@@ -7,7 +7,7 @@ import { userAccess } from '../../http/access';
 import { Scope, type UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { Account, exampleAccount, presentAccount } from '../account';
 import { exampleMember, isMemberWithId, Member, memberRow, presentMember } from '../members/member';
 
@@ -34,7 +34,7 @@ export const OwnAccount = lazy(() =>
     }),
 );
 
-export type OwnAccount = z.output<ReturnType<typeof OwnAccount>>;
+export type OwnAccount = LazyOutput<typeof OwnAccount>;
 
 /**
  * Returns the caller's account, the member who calls, and the scopes of the credential.

@@ -10,7 +10,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { Passkey, presentPasskey } from '../../identity/passkeys/passkey';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 
 const PasskeyListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
@@ -29,7 +29,7 @@ const passkeyList = defineList({
  */
 export async function listPasskeys(
   context: UserContext,
-  input: z.output<ReturnType<typeof PasskeyListQuery>>,
+  input: LazyOutput<typeof PasskeyListQuery>,
   preloaded?: RowsOf<typeof passkeyList>,
 ): Promise<Page<Passkey>> {
   const { account, member } = context.principal;

@@ -11,7 +11,7 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { ownSessions, presentSession, Session } from '../../identity/sessions/session';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, parseId } from '../../lib/typeid';
 
 const SessionListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
@@ -41,7 +41,7 @@ const sessionList = defineList({
  */
 export async function listSessions(
   context: UserContext,
-  input: z.output<ReturnType<typeof SessionListQuery>>,
+  input: LazyOutput<typeof SessionListQuery>,
   preloaded?: RowsOf<typeof sessionList>,
 ): Promise<Page<Session>> {
   const { account, member } = context.principal;

@@ -10,7 +10,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { ownTokens, presentUserToken, UserToken } from '../../identity/tokens/user-token';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, parseId } from '../../lib/typeid';
 
 const UserTokenListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
@@ -34,7 +34,7 @@ const userTokenList = defineList({
  */
 export async function listUserTokens(
   context: UserContext,
-  input: z.output<ReturnType<typeof UserTokenListQuery>>,
+  input: LazyOutput<typeof UserTokenListQuery>,
   preloaded?: RowsOf<typeof userTokenList>,
 ): Promise<Page<UserToken>> {
   const { account, member } = context.principal;

@@ -21,7 +21,7 @@ import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { parseCredential } from '../../lib/credential';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { rowMac } from '../../lib/row-mac';
 import { memberFields } from './member';
 
@@ -175,7 +175,7 @@ export async function acceptInvitation(
  */
 export async function joinWithPasskey(
   c: RequestContext,
-  { name, member_name: memberName, response }: z.output<ReturnType<typeof Joining>>,
+  { name, member_name: memberName, response }: LazyOutput<typeof Joining>,
 ) {
   const invitation = await requireInvitation(c);
   const { challenge, passkey } = await verifyRegistration(

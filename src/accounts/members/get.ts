@@ -15,7 +15,7 @@ import {
   presentPasskey,
   selectPasskeys,
 } from '../../identity/passkeys/passkey';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, withPrefix } from '../../lib/typeid';
 import {
   exampleMember,
@@ -66,7 +66,7 @@ export const MemberDetails = lazy(() =>
     }),
 );
 
-export type MemberDetails = z.output<ReturnType<typeof MemberDetails>>;
+export type MemberDetails = LazyOutput<typeof MemberDetails>;
 
 /**
  * Returns a member and what the member leaves, with the passkeys for a caller who may read the

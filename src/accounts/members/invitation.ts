@@ -4,7 +4,7 @@ import { EXAMPLE } from '../../http/examples';
 import { timeField } from '../../http/response-fields';
 import { hashCredential } from '../../identity/credentials';
 import { makeCredential } from '../../lib/credential';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { DAY, formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { exampleMember, Member } from './member';
@@ -54,8 +54,8 @@ export const InvitedMember = lazy(() =>
     }),
 );
 
-export type Invitation = z.output<ReturnType<typeof Invitation>>;
-export type InvitedMember = z.output<ReturnType<typeof InvitedMember>>;
+export type Invitation = LazyOutput<typeof Invitation>;
+export type InvitedMember = LazyOutput<typeof InvitedMember>;
 
 /**
  * Makes an invitation: the answer that shows it, and the columns of the member that store it.

@@ -12,7 +12,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { MemberRoleField } from '../../identity/roles';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { type Id, idBytes, parseId } from '../../lib/typeid';
 import { Member, type MemberRow, MemberStatusField, memberRow, presentMember } from './member';
 
@@ -28,7 +28,7 @@ const MemberListQuery = lazy(() =>
 
 const NOT_REMOVED = MEMBER_STATUSES.filter((status) => status !== 'removed');
 
-type MemberListInput = z.output<ReturnType<typeof MemberListQuery>>;
+type MemberListInput = LazyOutput<typeof MemberListQuery>;
 
 const memberList = defineList({
   parameters: MemberListQuery,

@@ -11,7 +11,7 @@ import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
 import { MemberRoleField } from '../../identity/roles';
 import { type Guard, hasRow } from '../../ledger/guard';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
@@ -83,7 +83,7 @@ export const Member = lazy(() =>
     .meta({ id: 'Member', description: 'A person of the account.', examples: [exampleMember] }),
 );
 
-export type Member = z.output<ReturnType<typeof Member>>;
+export type Member = LazyOutput<typeof Member>;
 
 /** The fields of a member that clients may set, except the status. */
 export const memberFields = lazy(() => ({

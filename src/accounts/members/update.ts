@@ -12,7 +12,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { endCredentials } from '../../identity/end-credentials';
 import type { FurtherChange } from '../../ledger/ledger';
 import { checkSeries } from '../../ledger/series-checks';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { endDevices } from '../../outbox/end-devices';
 import { endInvitations } from './end-invitations';
 import {
@@ -57,9 +57,7 @@ export async function updateMember(
     member,
     further,
     ...fields
-  }: { member: MemberRow; further?: FurtherChange | null } & z.output<
-    ReturnType<typeof MemberUpdate>
-  >,
+  }: { member: MemberRow; further?: FurtherChange | null } & LazyOutput<typeof MemberUpdate>,
 ): Promise<Member> {
   const { principal, ledger, runtime } = context;
   const account = principal.account.number;

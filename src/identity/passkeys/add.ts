@@ -6,7 +6,7 @@ import { passkeys } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
 import type { MemberRef, UserContext } from '../../http/context';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { rowMac } from '../../lib/row-mac';
 import { useChallenge } from '../challenge';
 import { requirePerson } from '../sessions/require-person';
@@ -34,7 +34,7 @@ export function purposeOfAdding(member: MemberRef): string {
  */
 export async function addPasskey(
   context: UserContext,
-  { name, response }: z.output<ReturnType<typeof PasskeyCreation>>,
+  { name, response }: LazyOutput<typeof PasskeyCreation>,
 ): Promise<Passkey> {
   const { principal, runtime, ledger, config } = context;
   const person = requirePerson(principal);

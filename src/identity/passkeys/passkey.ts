@@ -6,7 +6,7 @@ import { passkeys } from '../../db/schema';
 import { EXAMPLE } from '../../http/examples';
 import { timeField } from '../../http/response-fields';
 import { toBase64Url } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import { type Id, idBytes } from '../../lib/typeid';
 
@@ -38,7 +38,7 @@ export const Passkey = lazy(() =>
     .meta({ id: 'Passkey', description: 'A passkey of a member.', examples: [examplePasskey] }),
 );
 
-export type Passkey = z.output<ReturnType<typeof Passkey>>;
+export type Passkey = LazyOutput<typeof Passkey>;
 
 export function presentPasskey(row: PasskeyRow): Passkey {
   return {

@@ -8,7 +8,7 @@ import type { Config, Runtime } from '../../env';
 import { Problem } from '../../errors';
 import { text } from '../../http/fields';
 import { concatBytes, fromBase64Url, toBase64Url } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatId, type Id, idBytes } from '../../lib/typeid';
 import { type Challenge, makeChallenge, readChallenge } from '../challenge';
 import { canSignDecisions } from './signature-size';
@@ -85,7 +85,7 @@ export async function requestOptions(
 export async function verifyRegistration(
   { config, runtime }: { config: Settings; runtime: Runtime },
   purpose: string,
-  response: z.output<ReturnType<typeof RegistrationResponse>>,
+  response: LazyOutput<typeof RegistrationResponse>,
 ) {
   const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
   if (!challenge) throw invalidPasskey();

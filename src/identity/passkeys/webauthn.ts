@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { passkeys } from '../../db/schema';
 import type { Config } from '../../env';
 import { fromBase64Url, toBase64Url } from '../../lib/bytes';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { hasRowMac } from '../../lib/row-mac';
 import { type OwnedPasskey, passkeyContent } from './passkey-mac';
 
@@ -45,7 +45,7 @@ export const AuthenticationResponse = lazy(() =>
     }),
 );
 
-export type AuthenticationResponse = z.output<ReturnType<typeof AuthenticationResponse>>;
+export type AuthenticationResponse = LazyOutput<typeof AuthenticationResponse>;
 
 /** The RP id: the host of the deployment. */
 export function relyingParty({ publicUrl }: Pick<Config, 'publicUrl'>): string {

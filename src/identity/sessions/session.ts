@@ -4,7 +4,7 @@ import { sessions, userTokens } from '../../db/schema';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { idField, timeField } from '../../http/response-fields';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import type { CallerSql } from '../credentials';
 import { ownTokens } from '../tokens/user-token';
@@ -38,7 +38,7 @@ export const Session = lazy(() =>
     .meta({ id: 'Session', description: 'A session of the console.', examples: [exampleSession] }),
 );
 
-export type Session = z.output<ReturnType<typeof Session>>;
+export type Session = LazyOutput<typeof Session>;
 
 /** The time at which a session ends if it is not used again, in milliseconds since the epoch. */
 function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastSeenAt: number }): number {

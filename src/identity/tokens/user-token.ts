@@ -10,7 +10,7 @@ import { creatorField, idField, timeField } from '../../http/response-fields';
 import type { Guard } from '../../ledger/guard';
 import type { RecordWriter } from '../../ledger/ledger';
 import { credentialPattern, displayPrefix, makeCredential } from '../../lib/credential';
-import { lazy } from '../../lib/lazy';
+import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { type CallerSql, hashCredential } from '../credentials';
@@ -42,7 +42,7 @@ export const UserTokenCreation = lazy(() =>
     }),
 );
 
-export type UserTokenInput = z.output<ReturnType<typeof UserTokenCreation>>;
+export type UserTokenInput = LazyOutput<typeof UserTokenCreation>;
 
 const exampleUserToken = {
   id: exampleId('utok'),
@@ -86,7 +86,7 @@ export const UserToken = lazy(() =>
     }),
 );
 
-export type UserToken = z.output<ReturnType<typeof UserToken>>;
+export type UserToken = LazyOutput<typeof UserToken>;
 
 export const CreatedUserToken = lazy(() =>
   UserToken()
@@ -103,7 +103,7 @@ export const CreatedUserToken = lazy(() =>
     }),
 );
 
-export type CreatedUserToken = z.output<ReturnType<typeof CreatedUserToken>>;
+export type CreatedUserToken = LazyOutput<typeof CreatedUserToken>;
 
 /**
  * The path at which a user token is deleted, for `Location`. The operator creates tokens under
