@@ -6,6 +6,9 @@ import { lazy } from '../lib/lazy';
 export const MAX_ACTION_LENGTH = 128;
 export const MAX_RESOURCE_LENGTH = 512;
 
+/** The maximum of the lengths of time in requests, decisions and reviews: a week. */
+export const MAX_DURATION_SECONDS = 604_800;
+
 const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
 const RESOURCE = '^[a-z0-9_-]+:[^\\s\\u0000]([^\\u0000]*[^\\s\\u0000])?$';
 
@@ -33,10 +36,10 @@ export const permissionFields = lazy(() => ({
     2 * 1024,
   ),
   reason: text(0, 1_000),
-  expires_in: wholeNumber(60, 604_800).meta({
+  expires_in: wholeNumber(60, MAX_DURATION_SECONDS).meta({
     description: 'Seconds after which it expires if nobody decides.',
   }),
-  token_ttl: wholeNumber(30, 604_800).meta({
+  token_ttl: wholeNumber(30, MAX_DURATION_SECONDS).meta({
     description: 'The greatest lifetime of the token, in seconds.',
   }),
   max_uses: wholeNumber(1, 1_000).meta({

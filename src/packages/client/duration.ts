@@ -4,6 +4,9 @@ export type DurationText = `${number}${keyof typeof UNITS}`;
 /** A number, whose unit the option names, or a text such as `30m`. */
 export type Duration = number | DurationText;
 
+/** The maximum lifetime of a request, and of a token, that the service allows: a week. */
+export const MAX_LIFETIME_SECONDS = 604_800;
+
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Reads a text such as `30m` as seconds; null for anything else. */

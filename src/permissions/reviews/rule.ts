@@ -3,6 +3,7 @@ import type { ReviewRule } from '../../db/schema';
 import { idText, listOf, wholeNumber } from '../../http/fields';
 import { MemberRoleField } from '../../identity/roles';
 import { lazy } from '../../lib/lazy';
+import { MAX_DURATION_SECONDS } from '../permission-fields';
 
 /** Maximum number of approvals that a review can demand. */
 export const MAX_APPROVALS = 5;
@@ -36,7 +37,7 @@ export const ReviewInput = lazy(() =>
         .meta({ description: 'Whether every approval has to be signed with a passkey.' }),
       escalation: z
         .strictObject({
-          after: wholeNumber(60, 604_800).meta({ description: 'Seconds.' }),
+          after: wholeNumber(60, MAX_DURATION_SECONDS).meta({ description: 'Seconds.' }),
           ...people(),
         })
         .refine(

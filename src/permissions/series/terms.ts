@@ -5,6 +5,7 @@ import { listOf, plainText, wholeNumber } from '../../http/fields';
 import { exampleSeries } from '../../http/series';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
+import { MAX_DURATION_SECONDS } from '../permission-fields';
 
 const MAX_VARYING_KEYS = 100;
 const MAX_SCOPE_KEY_LENGTH = 2_048;
@@ -16,7 +17,7 @@ export const SeriesInput = lazy(() =>
       requests: wholeNumber(2, 1_000).meta({
         description: 'The number of requests, the first one included.',
       }),
-      expires_in: wholeNumber(60, 604_800).meta({
+      expires_in: wholeNumber(60, MAX_DURATION_SECONDS).meta({
         description: 'Seconds after the approval in which it approves requests.',
       }),
       varies: listOf(plainText(MAX_SCOPE_KEY_LENGTH), MAX_VARYING_KEYS, 0)

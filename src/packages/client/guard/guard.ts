@@ -1,6 +1,6 @@
 import type { PermissionRequest } from '../api.ts';
 import { checkOptions, type OptionList } from '../check-options.ts';
-import { type Duration, toMilliseconds, toSeconds } from '../duration.ts';
+import { type Duration, MAX_LIFETIME_SECONDS, toMilliseconds, toSeconds } from '../duration.ts';
 import { type Act, type ActOptions, describeAct, type Limits } from './act.ts';
 import { ask, askAndWait } from './ask.ts';
 import type { GuardClient } from './client.ts';
@@ -104,11 +104,6 @@ const CALL_OPTIONS: OptionList<GuardCall> = { externalId: true, signal: true };
 const MODES = ['wait', 'suspend', 'shadow'];
 const ABANDONED = ['withdraw', 'keep'];
 
-/**
- * How long a suspended request and its approval live, in seconds: the most that the service allows.
- */
-const SUSPENDED_SECONDS = 604_800;
-
 /** See `Countersign.guard`. */
 export function guard<Input, Output>(
   client: GuardClient,
@@ -181,6 +176,6 @@ export function describeCall<Input>(
   externalId: string | undefined,
 ): Promise<Act> {
   if (options.mode !== 'suspend') return describeAct(input, options, externalId);
-  const longest = { expiresIn: SUSPENDED_SECONDS, tokenTtl: SUSPENDED_SECONDS };
+  const longest = { expiresIn: MAX_LIFETIME_SECONDS, tokenTtl: MAX_LIFETIME_SECONDS };
   return describeAct(input, { ...longest, ...options }, externalId);
 }

@@ -1,4 +1,4 @@
-import { type Duration, parseDuration } from '../../duration.ts';
+import { type Duration, MAX_LIFETIME_SECONDS, parseDuration } from '../../duration.ts';
 import { messageOf } from '../../errors.ts';
 import { findJsonLoss } from '../../exact-json.ts';
 import { isObject, type JsonObject, ownValue } from '../../json.ts';
@@ -49,12 +49,13 @@ function readSeconds(value: unknown): number | null {
   return value;
 }
 
-const isDuration =
-  (least: number, most: number): Check =>
-  (value) => {
+function duration(least: number, most: number, example: string): [Check, string] {
+  const isDuration = (value: unknown) => {
     const seconds = readSeconds(value);
     return seconds !== null && seconds >= least && seconds <= most;
   };
+  return [isDuration, `whole seconds from ${least} to ${most}, or a text such as "${example}"`];
+}
 
 const isTemplate = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && !namesIn(value).includes('');
@@ -63,13 +64,13 @@ const isScope: Check = (value) => isObject(value) && Object.values(value).every(
 
 const EFFECT: [Check, string] = [isEffect, '"allow", "ask" or "deny"'];
 const LIVES: Fields<Lives> = {
-  expires_in: [isDuration(60, 604_800), 'whole seconds from 60 to 604800, or a text such as "30m"'],
-  token_ttl: [isDuration(30, 604_800), 'whole seconds from 30 to 604800, or a text such as "30m"'],
+  expires_in: duration(60, MAX_LIFETIME_SECONDS, '30m'),
+  token_ttl: duration(30, MAX_LIFETIME_SECONDS, '30m'),
 };
 
 const FILE_FIELDS: Fields<RulesFile> = {
   default: EFFECT,
-  wait: [isDuration(0, 3600), 'whole seconds from 0 to 3600, or a text such as "5m"'],
+  wait: duration(0, 3600, '5m'),
   ...LIVES,
   tools: [isObject, 'an object: a rule by the name of a tool'],
 };
