@@ -17,7 +17,7 @@ import { type LocatedAccount, requireLocatedAccount } from './account';
 import { InvitedMember, makeInvitation } from './members/invitation';
 import { makeInvitedMember } from './members/invite';
 import {
-  isMemberWithId,
+  isMemberAsRead,
   type MemberRow,
   memberFields,
   memberWasAsRead,
@@ -109,11 +109,7 @@ async function renewOwner(
     ...presentMember({ ...INVITED_OWNER, ...owner, ...columns, updatedAt }),
     invitation,
   };
-  const found = and(
-    isMemberWithId(account, owner.id),
-    eq(members.status, 'invited'),
-    eq(members.role, 'owner'),
-  );
+  const found = isMemberAsRead(account, { ...INVITED_OWNER, ...owner });
   const changed = { ...columns, name: owner.name, updatedAt };
   const store = (write: RecordWriter) => write.update(members).set(changed).where(found);
   return { member, store, guards: [memberWasAsRead(found)] };

@@ -28,8 +28,10 @@ export async function deleteAgent(
     guards: [targetExists('agent', agents, isAgentWithId(account, id))],
     changes: (write) => [
       write.insert(erasures).values({
-        ...{ kind: 'agent', account, subject: idBytes(id) },
+        kind: 'agent',
+        account,
         number: agentNumberSql(account, id),
+        subject: idBytes(id),
       }),
       ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),
       write.delete(agentKeys).where(eq(agentKeys.agent, agentNumberSql(account, id))),

@@ -14,8 +14,8 @@ import type { Id } from '../../lib/typeid';
 
 /**
  * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller, and the console
- * sessions that were started with it. They are refused from then on. Only the route checks the
- * scope: a token without `account:write` may delete just itself.
+ * sessions that were started with it. They are refused from then on. Does not check the
+ * scope; callers do: a token without `account:write` may delete only itself.
  * @throws Problem `not_found`
  */
 export async function deleteUserToken(

@@ -41,7 +41,7 @@ export const endSessionRoute = new Hono().delete(
   userAccess('account:read'),
   noQuery(),
   async (c) => {
-    await endSession(c.var.context, { id: pathId(c, 'session', 'session') });
+    await endSession(c.var.context, { id: pathId(c, 'session') });
     return answer(c, null);
   },
 );

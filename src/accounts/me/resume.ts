@@ -8,8 +8,8 @@ import { changeStop } from './change-stop';
 import { StopState } from './stop';
 
 /**
- * Resumes the account: what was approved before the stop and has not expired is good again. Writes
- * nothing if the account is not stopped. Only the route checks the scope.
+ * Resumes the account: what was approved before the stop and has not expired is valid again. Writes
+ * nothing if the account is not stopped. Does not check the scope; callers do.
  */
 export async function resumeAccount(context: UserContext): Promise<StopState> {
   await changeStop(context, 'account.resumed', NOT_STOPPED);
@@ -22,7 +22,7 @@ export const resumeAccountRoute = new Hono().post(
     id: 'resumeAccount',
     tag: 'Account',
     summary: 'Resume your account after a stop',
-    description: 'What was approved before the stop, and has not expired, is good again.',
+    description: 'What was approved before the stop, and has not expired, is valid again.',
     success: ok(StopState),
   }),
   userAccess('account:write', undefined, { ignoresKey: true }),

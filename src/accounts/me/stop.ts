@@ -41,7 +41,7 @@ export type StopState = LazyOutput<typeof StopState>;
 
 /**
  * Stops the account: until it is resumed, nothing is requested, approved or used. If it is stopped
- * already, returns that stop and writes nothing. Only the route checks the scope.
+ * already, returns that stop and writes nothing. Does not check the scope; callers do.
  * @throws Problem `not_found` if the account was deleted meanwhile
  */
 export async function stopAccount(

@@ -25,7 +25,7 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import { rowMac } from '../../lib/row-mac';
 import { memberFields } from './member';
 
-export const Joining = lazy(() =>
+export const InvitationAcceptance = lazy(() =>
   z.strictObject({
     name: passkeyName().default('Passkey'),
     /** How the member is called; without it, as the invitation says. */
@@ -40,7 +40,7 @@ export type FoundInvitation = NonNullable<Awaited<ReturnType<typeof findInvitati
  * Finds the invited member whose invitation has a secret; null if it was used, replaced or
  * withdrawn, or has expired.
  */
-export async function findInvitation(c: RequestContext, secret = c.req.param('secret') ?? '') {
+export async function findInvitation(c: RequestContext, secret: string) {
   const form = parseCredential(secret, 'invitation');
   if (!form) return null;
   const hashes = await hashCredential(c.var.config.keyring, secret);
@@ -71,7 +71,7 @@ function selectInvitation(reader: Reader, hashes: Uint8Array[]) {
 /** @throws Problem `not_found`; `account_inactive` */
 export async function requireInvitation(
   c: RequestContext,
-  secret?: string,
+  secret: string,
 ): Promise<FoundInvitation> {
   const found = await findInvitation(c, secret);
   if (!found) {
@@ -91,7 +91,7 @@ export function purposeOfJoining({ row: { hash } }: FoundInvitation): string {
 }
 
 /** A way to sign in that an invited member has proven to have. */
-interface WayToSignIn extends Proof {
+interface ProvenSignIn extends Proof {
   /** The member's key in `identities`; null without an identity. */
   identity: Uint8Array | null;
   /** Whether the identity provider has verified the e-mail address of the member. */
@@ -114,7 +114,7 @@ interface WayToSignIn extends Proof {
 export async function acceptInvitation(
   c: RequestContext,
   { database, shard, row }: FoundInvitation,
-  { challenge, authenticatedAt, identity, provesEmail, name, passkey }: WayToSignIn,
+  { challenge, authenticatedAt, identity, provesEmail, name, passkey }: ProvenSignIn,
 ): Promise<string> {
   const { runtime, config } = c.var;
   const now = runtime.now();
@@ -175,9 +175,10 @@ export async function acceptInvitation(
  */
 export async function joinWithPasskey(
   c: RequestContext,
-  { name, member_name: memberName, response }: LazyOutput<typeof Joining>,
+  secret: string,
+  { name, member_name: memberName, response }: LazyOutput<typeof InvitationAcceptance>,
 ) {
-  const invitation = await requireInvitation(c);
+  const invitation = await requireInvitation(c, secret);
   const { challenge, passkey } = await verifyRegistration(
     c.var,
     purposeOfJoining(invitation),

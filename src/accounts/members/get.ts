@@ -97,8 +97,8 @@ export async function getMember(
 }
 
 /**
- * Selects the webhooks and channels, the connections, the policies, and the account's own tokens that
- * a member made.
+ * Selects the webhooks and channels, the connections, the policies, and the account's own tokens
+ * that a member made.
  */
 function selectLeft(reader: Reader, account: number, member: Id<'member'>) {
   return [

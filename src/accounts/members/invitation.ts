@@ -41,13 +41,11 @@ export const InvitedMember = lazy(() =>
       description: 'A new member, with the invitation.',
       examples: [
         {
-          ...{
-            ...exampleMember,
-            status: 'invited',
-            email_proven: false,
-            sign_in: [],
-            last_seen_at: null,
-          },
+          ...exampleMember,
+          status: 'invited',
+          email_proven: false,
+          sign_in: [],
+          last_seen_at: null,
           invitation: exampleInvitation,
         },
       ],

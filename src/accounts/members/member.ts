@@ -126,6 +126,21 @@ export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) 
   return and(eq(members.account, account), eq(members.id, id));
 }
 
+/**
+ * The condition that finds a member as it was read: what may be done to a member depends on its
+ * role and status.
+ */
+export function isMemberAsRead(
+  account: number,
+  { id, role, status }: Pick<MemberRow, 'id' | 'role' | 'status'>,
+) {
+  return and(isMemberWithId(account, id), eq(members.role, role), eq(members.status, status));
+}
+
+export function isActiveOwner({ role, status }: Pick<MemberRow, 'role' | 'status'>): boolean {
+  return role === 'owner' && status === 'active';
+}
+
 /** Preloads the member in the path. */
 export async function preloadMember(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('member', c.req.param('id') ?? '');

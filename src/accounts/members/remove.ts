@@ -14,7 +14,8 @@ import { type Id, idBytes } from '../../lib/typeid';
 import { endDevices } from '../../outbox/end-devices';
 import { endInvitations } from './end-invitations';
 import {
-  isMemberWithId,
+  isActiveOwner,
+  isMemberAsRead,
   keptAfterRemoval,
   type MemberRow,
   memberWasAsRead,
@@ -25,8 +26,8 @@ import {
 import { requireRankOver } from './rank';
 
 /**
- * Removes a member for good. In the same transaction deletes the member's tokens, sessions and devices,
- * and ends the open invitations that the member made. Does nothing if the member is already removed.
+ * Removes a member for good, with all that {@link removeMemberStatements} ends or deletes, in one
+ * transaction. Does nothing if the member is already removed.
  * @param further what else the same transaction changes
  * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the
  *   account would be left without an active owner; `conflict` for a member that was changed at the
@@ -40,18 +41,13 @@ export async function removeMember(
   const account = principal.account.number;
   requireRankOver(principal, member.role);
   if (member.status === 'removed') return;
-  const isActiveOwner = member.role === 'owner' && member.status === 'active';
-  const found = and(
-    isMemberWithId(account, member.id),
-    eq(members.role, member.role),
-    eq(members.status, member.status),
-  );
+  const found = isMemberAsRead(account, member);
   await ledger.change({
     record: userActivity(context, 'member.removed', member.id),
     furtherRecords: further?.records ?? [],
     guards: [
       memberWasAsRead(found),
-      ...(isActiveOwner ? [otherOwnerGuard(account, member.id)] : []),
+      ...(isActiveOwner(member) ? [otherOwnerGuard(account, member.id)] : []),
       ...(further?.guards ?? []),
     ],
     changes: (write) => [
@@ -67,8 +63,8 @@ export async function removeMember(
 }
 
 /**
- * Makes the statements that remove a member for good, revoke the member's tokens, sessions,
- * passkeys and devices, end the open invitations that the member made, and delete the member's notification
+ * Makes the statements that remove a member for good, end the member's tokens, sessions, passkeys
+ * and devices and the open invitations that the member made, and delete the member's notification
  * settings.
  * @param found the condition that finds the member
  */
@@ -112,7 +108,8 @@ export const removeMemberRoute = new Hono().delete(
     summary: 'Remove a member',
     description:
       'Ends the access of the member for good, and the open invitations that the member made. Decisions that the member ' +
-      'took stand, and so does what `leaves` lists. The member can be read as long as the audit log may name it.',
+      'took stand. The webhooks, channels, connections, policies and account tokens that the member made stay. The ' +
+      'member can be read as long as the audit log may name it.',
     success: noContent(),
     pathId: 'member',
     problems: ['insufficient_role', 'last_owner', 'conflict'],

@@ -1,4 +1,3 @@
-import { and, eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { members } from '../../db/schema';
 import { Problem } from '../../errors';
@@ -9,7 +8,7 @@ import { body, NoFields, noQuery } from '../../http/input';
 import { answer, operation } from '../../http/operation';
 import { Invitation, makeInvitation } from './invitation';
 import {
-  isMemberWithId,
+  isMemberAsRead,
   type MemberRow,
   memberWasAsRead,
   preloadMember,
@@ -39,11 +38,7 @@ export async function renewInvitation(
     shard: principal.shard,
     by: principal.member?.id ?? null,
   });
-  const found = and(
-    isMemberWithId(account, member.id),
-    eq(members.status, 'invited'),
-    eq(members.role, member.role),
-  );
+  const found = isMemberAsRead(account, member);
   await ledger.change({
     record: userActivity(context, 'member.invited', member.id),
     guards: [memberWasAsRead(found)],

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { members, webhooks } from '../../db/schema';
@@ -16,7 +16,8 @@ import { type LazyOutput, lazy } from '../../lib/lazy';
 import { endDevices } from '../../outbox/end-devices';
 import { endInvitations } from './end-invitations';
 import {
-  isMemberWithId,
+  isActiveOwner,
+  isMemberAsRead,
   Member,
   type MemberRow,
   memberFields,
@@ -43,8 +44,8 @@ export const MemberUpdate = lazy(() =>
 
 /**
  * Changes the given fields of a member. Suspending a member deletes the member's tokens, sessions
- * and devices in the same transaction, and ends the open invitations that the member made; a new role
- * ends those that it could not make.
+ * and devices in the same transaction, and ends the open invitations that the member made. A new
+ * role ends those that it could not make.
  * @param further what else the same transaction changes
  * @throws Problem `insufficient_role` if the member is an owner and the caller is not, or for a
  *   role that the caller cannot give; `last_owner` if the account would be left without an active
@@ -72,8 +73,7 @@ export async function updateMember(
       'The member has not accepted the invitation yet. Only the member can do that.',
     );
   }
-  const isActiveOwner = member.role === 'owner' && member.status === 'active';
-  const keepsOwner = role === 'owner' && status === 'active';
+  const ceasesToBeOwner = isActiveOwner(member) && !isActiveOwner({ role, status });
   const staysInRole = status === 'active' && member.status === 'active' && role === member.role;
   const now = runtime.now();
   const columns = {
@@ -83,18 +83,13 @@ export async function updateMember(
     ...(!staysInRole && { activeSince: status === 'active' ? nextActiveSince(now) : null }),
     updatedAt: now,
   };
-  // The member as it was read: the decision depends on its role and status.
-  const found = and(
-    isMemberWithId(account, member.id),
-    eq(members.role, member.role),
-    eq(members.status, member.status),
-  );
+  const found = isMemberAsRead(account, member);
   const [[row]] = await ledger.change({
     record: userActivity(context, 'member.updated', member.id, { changes: Object.keys(fields) }),
     furtherRecords: further?.records ?? [],
     guards: [
       memberWasAsRead(found),
-      ...(isActiveOwner && !keepsOwner ? [otherOwnerGuard(account, member.id)] : []),
+      ...(ceasesToBeOwner ? [otherOwnerGuard(account, member.id)] : []),
       ...(further?.guards ?? []),
     ],
     changes: (write) => [
@@ -119,8 +114,8 @@ export async function updateMember(
 }
 
 /**
- * Since when a member is active who gets another role or status now: never a time that was that of
- * an earlier role, so that who gave a series and lost the role never gets it back.
+ * The new `activeSince`. It is always later than the old one, so a series that the member gave in
+ * an earlier role never counts again.
  */
 function nextActiveSince(now: number) {
   return sql<number>`max(${now}, coalesce(${members.activeSince}, ${members.updatedAt}) + 1)`;

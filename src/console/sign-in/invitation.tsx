@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import {
   findInvitation,
-  Joining,
+  InvitationAcceptance,
   joinWithPasskey,
   purposeOfJoining,
   requireInvitation,
@@ -81,7 +81,7 @@ export const invitationRoutes = new Hono<AppEnv>()
   .get(PATH, async (c) => {
     const elsewhere = redirectToOwnHost(c);
     if (elsewhere) return elsewhere;
-    const found = await findInvitation(c);
+    const found = await findInvitation(c, c.req.param('secret'));
     if (!found) {
       await limitNetwork(c);
       const children = (
@@ -152,7 +152,7 @@ export const invitationRoutes = new Hono<AppEnv>()
     });
   })
   .post(`${PATH}/options`, noQuery(), async (c) => {
-    const invitation = await requireInvitation(c);
+    const invitation = await requireInvitation(c, c.req.param('secret'));
     const { row, shard } = invitation;
     const user = { shard, account: row.accountId, member: row.id, existing: [] };
     const names = { name: row.email ?? row.id, displayName: row.name ?? row.email ?? row.id };
@@ -160,8 +160,9 @@ export const invitationRoutes = new Hono<AppEnv>()
       await creationOptions(c.var, purposeOfJoining(invitation), { ...user, ...names }),
     );
   })
-  .post(PATH, noQuery(), body(Joining), async (c) => {
-    setSessionCookie(c, await joinWithPasskey(c, c.req.valid('json')));
+  .post(PATH, noQuery(), body(InvitationAcceptance), async (c) => {
+    const session = await joinWithPasskey(c, c.req.param('secret'), c.req.valid('json'));
+    setSessionCookie(c, session);
     setFlash(c, '/console', 'joined');
     return c.json({ location: '/console' }, 201);
   });

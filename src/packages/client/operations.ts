@@ -263,7 +263,7 @@ export abstract class Operations {
   /**
    * Resume your account after a stop.
    *
-   * What was approved before the stop, and has not expired, is good again.
+   * What was approved before the stop, and has not expired, is valid again.
    *
    * `POST /v1/me/resume`, by a user token with `account:write`.
    */
@@ -405,7 +405,7 @@ export abstract class Operations {
   /**
    * Remove a member.
    *
-   * Ends the access of the member for good, and the open invitations that the member made. Decisions that the member took stand, and so does what `leaves` lists. The member can be read as long as the audit log may name it.
+   * Ends the access of the member for good, and the open invitations that the member made. Decisions that the member took stand. The webhooks, channels, connections, policies and account tokens that the member made stay. The member can be read as long as the audit log may name it.
    *
    * `DELETE /v1/members/{id}`, by a user token with `account:write`.
    */

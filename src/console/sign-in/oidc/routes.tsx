@@ -95,9 +95,10 @@ export const oidcRoutes = new Hono<AppEnv>()
     });
   })
   .post('/console/invitations/:secret/oidc', noQuery(), async (c) => {
-    await requireInvitation(c);
+    const invitation = c.req.param('secret');
+    await requireInvitation(c, invitation);
     return sendToProvider(c, {
-      invitation: c.req.param('secret'),
+      invitation,
       memberName: await readMemberName(c),
       returnPath: '/console',
       needsRecent: false,
