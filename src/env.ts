@@ -18,7 +18,8 @@ export interface Env {
   ADDRESS_LIMITER?: RateLimit;
   ACCOUNT_LIMITER?: RateLimit;
   FILES?: R2Bucket;
-  JOB_QUEUE?: Queue<JobMessage>;
+  /** The queue of work on files. */
+  JOB_QUEUE?: Queue<FileMessage>;
   WEBHOOK_QUEUE?: Queue<WebhookMessage>;
   SLOW_WEBHOOK_QUEUE?: Queue<WebhookMessage>;
   WEBHOOK_ALLOW_INSECURE?: string;
@@ -40,7 +41,7 @@ export interface Env {
  * A queue message that makes the consumer work on an export or a report. The database says what is
  * to be done.
  */
-export interface JobMessage {
+export interface FileMessage {
   shard: string;
   /** The number of the account. */
   account: number;
@@ -93,7 +94,7 @@ export interface Config {
   /** Null if rate limits are off. */
   limiters: { credential: RateLimit; address: RateLimit; account: RateLimit } | null;
   files: R2Bucket;
-  jobs: Queue<JobMessage>;
+  fileQueue: Queue<FileMessage>;
   webhooks: WebhookConfig;
   /** Null if no identity provider is configured. */
   oidc: OidcConfig | null;
@@ -158,9 +159,9 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
     faults.push(
       'the rate limiters CREDENTIAL_LIMITER, ADDRESS_LIMITER and ACCOUNT_LIMITER are not all bound',
     );
-  const { ADMIN_TOKEN: adminToken, FILES: files, JOB_QUEUE: jobs } = env;
+  const { ADMIN_TOKEN: adminToken, FILES: files, JOB_QUEUE: fileQueue } = env;
   if (!files) faults.push('the bucket FILES is not bound');
-  if (!jobs) faults.push('the queue JOB_QUEUE is not bound');
+  if (!fileQueue) faults.push('the queue JOB_QUEUE is not bound');
   const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   if (!queue || !slowQueue)
     faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
@@ -171,7 +172,7 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
     faults.push(
       'the variable WITNESSES has a line that is not "witness <name> <key of type 0x04> <URL>", or a name or key twice',
     );
-  const isComplete = adminToken && keyring && publicUrl && files && jobs && queue && slowQueue;
+  const isComplete = adminToken && keyring && publicUrl && files && fileQueue && queue && slowQueue;
   const areValid = limiters !== undefined && oidc !== undefined && mail !== undefined && witnesses;
   if (!isComplete || !areValid) return { faults };
   const exposeCost = env.EXPOSE_COST === 'on';
@@ -185,7 +186,7 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
       exposeCost,
       limiters,
       files,
-      jobs,
+      fileQueue,
       webhooks,
       oidc,
       mail,

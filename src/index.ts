@@ -1,5 +1,10 @@
 import { createApp } from './app';
-import { type Env, type JobMessage, systemRuntime, type WebhookMessage } from './env';
+import { type Env, type FileMessage, systemRuntime, type WebhookMessage } from './env';
+
+/** The queues by their names in wrangler.toml. */
+const FILE_QUEUE = 'jobs';
+const WEBHOOK_QUEUE = 'webhooks';
+const SLOW_WEBHOOK_QUEUE = 'webhooks-slow';
 
 const app = createApp(systemRuntime);
 
@@ -13,13 +18,19 @@ export default {
   fetch: app.fetch,
   scheduled: async (controller, env) => (await cron()).runCron(controller.cron, env, systemRuntime),
   async queue(batch, env, context) {
-    if (batch.queue === 'jobs') {
-      const { consumeFileQueue } = await fileQueue();
-      return consumeFileQueue(batch as MessageBatch<JobMessage>, env, systemRuntime);
+    switch (batch.queue) {
+      case FILE_QUEUE: {
+        const { consumeFileQueue } = await fileQueue();
+        return consumeFileQueue(batch as MessageBatch<FileMessage>, env, systemRuntime);
+      }
+      case WEBHOOK_QUEUE:
+      case SLOW_WEBHOOK_QUEUE: {
+        const { consumeWebhookQueue } = await webhookQueue();
+        const messages = batch as MessageBatch<WebhookMessage>;
+        return consumeWebhookQueue(messages, env, systemRuntime, (rest) => context.waitUntil(rest));
+      }
+      default:
+        throw new Error(`nothing consumes the queue ${batch.queue}`);
     }
-    const { consumeWebhookQueue } = await webhookQueue();
-    return consumeWebhookQueue(batch as MessageBatch<WebhookMessage>, env, systemRuntime, (rest) =>
-      context.waitUntil(rest),
-    );
   },
-} satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;
+} satisfies ExportedHandler<Env, FileMessage | WebhookMessage>;

@@ -43,8 +43,9 @@ export async function consume<M>(
         duration_ms: runtime.now() - start,
         ...cost.fields(),
       });
-      const succeed = () => log('job', { outcome: 'done', ...fields() });
-      const fail = (error: unknown) => logFailure('job', error, { outcome: 'failed', ...fields() });
+      const succeed = () => log('queue_message', { outcome: 'done', ...fields() });
+      const fail = (error: unknown) =>
+        logFailure('queue_message', error, { outcome: 'failed', ...fields() });
       try {
         const remaining = await handle(body, cost);
         const isStuck = remaining && waitUntil && !(await endsInTime(remaining, runtime));

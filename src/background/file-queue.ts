@@ -2,7 +2,7 @@ import { exportProducerFactory } from '../audit/exports/produce';
 import { openSigner } from '../audit/tree/signer';
 import type { Cost } from '../db/database';
 import { openShard } from '../db/shards';
-import type { Env, JobMessage, Runtime } from '../env';
+import type { Env, FileMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
 import { processFile } from '../files/job';
 import { JOB_SIZES, type JobSizes } from '../files/job-context';
@@ -18,12 +18,12 @@ import { consume } from './consume';
  * loses a message, a task of every minute sends another.
  */
 export async function consumeFileQueue(
-  batch: MessageBatch<JobMessage>,
+  batch: MessageBatch<FileMessage>,
   env: Env,
   runtime: Runtime,
   sizes: JobSizes = JOB_SIZES,
 ): Promise<void> {
-  const describe = ({ shard, account, id }: JobMessage) => ({
+  const describe = ({ shard, account, id }: FileMessage) => ({
     shard,
     account_number: account,
     file: id,
@@ -39,7 +39,7 @@ export async function consumeFileQueue(
  * to continue.
  */
 async function runJob(
-  { shard, account, id }: JobMessage,
+  { shard, account, id }: FileMessage,
   cost: Cost,
   env: Env,
   runtime: Runtime,

@@ -21,7 +21,7 @@ export type NewFile = Pick<
 };
 
 /**
- * Inserts a file and enqueues a job that makes it in the background. `files/job.ts` describes the
+ * Inserts a file and enqueues a message: a job makes the file in the background. `files/job.ts` describes the
  * steps from here to the finished file. The file covers no entries that are appended later.
  * @param answer the response body, which is stored for a retry with the same idempotency key
  * @throws Problem `too_many_exports` if the account has {@link MAX_PROCESSING} processing files
@@ -53,10 +53,10 @@ export async function requestFile(
     answer: { value: answer, subject: account.id },
   });
   // If this fails or the message is lost, a cron task sends another.
-  await config.jobs
+  await config.fileQueue
     .send({ shard, account: account.number, id: publicFileId(file) })
     .catch((error: unknown) => {
-      logFailure('job_not_sent', error);
+      logFailure('file_message_not_sent', error);
     });
 }
 

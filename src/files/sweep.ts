@@ -1,7 +1,7 @@
 import { and, asc, eq, isNotNull, lte, ne, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { accounts, files } from '../db/schema';
-import type { JobMessage } from '../env';
+import type { FileMessage } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
@@ -36,7 +36,7 @@ interface CleaningContext {
  */
 export async function resumeFiles(
   reader: Reader,
-  queue: Queue<JobMessage>,
+  queue: Queue<FileMessage>,
   shard: string,
   now: number,
 ): Promise<boolean> {

@@ -39,13 +39,13 @@ async function consumeMessage(pauses: number, progressOf: (pause: number) => num
 it('the consumer waits for remaining work as long as the work makes progress', async () => {
   const { waited, background } = await consumeMessage(5, (pause) => pause);
   expect([waited, background]).toEqual([5, []]);
-  expect(log.of('job')).toHaveLength(1);
+  expect(log.of('queue_message')).toHaveLength(1);
 });
 
-it('the consumer moves work without progress to the background, and logs the job when it ends', async () => {
+it('the consumer moves work without progress to the background, and logs the message when it ends', async () => {
   const { waited, background, finish } = await consumeMessage(100, (pause) => Math.min(pause, 2));
-  expect([waited, background.length, log.of('job')]).toEqual([3, 1, []]);
+  expect([waited, background.length, log.of('queue_message')]).toEqual([3, 1, []]);
   finish();
   await Promise.all(background);
-  expect(log.of('job')).toMatchObject([{ outcome: 'done' }]);
+  expect(log.of('queue_message')).toMatchObject([{ outcome: 'done' }]);
 });

@@ -151,7 +151,7 @@ it('the log line of an unexpected error has its type and stack, but not the data
   requestLine(log, 'GET', '/v1/agents/:id', answer);
 });
 
-describe('the log line of a job', () => {
+describe('the log line of a queue message', () => {
   it('has the file that was made, and the cost', async () => {
     const world = new World();
     const account = await world.account();
@@ -161,7 +161,7 @@ describe('the log line of a job', () => {
     expect(log.entries).toMatchObject([
       {
         ...{
-          event: 'job',
+          event: 'queue_message',
           queue: 'jobs',
           message_id: '0',
           attempt: 1,
@@ -181,7 +181,7 @@ describe('the log line of a job', () => {
     expect(log.entries[0].rows_written).toBeGreaterThan(0);
   });
 
-  it('is a single line for a failed job', async () => {
+  it('is a single line for a failed message', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     await startExport(await world.account());
@@ -190,12 +190,12 @@ describe('the log line of a job', () => {
     database.arm({ call: 1, mode: 'before' });
     const { retryMessages } = await deliver(bodies, world.env, world.runtime);
     expect(retryMessages).toHaveLength(1);
-    expect(log.of('job')).toMatchObject([
+    expect(log.of('queue_message')).toMatchObject([
       { outcome: 'failed', d1_trips: 1, error: expect.stringMatching(/./) },
     ]);
   });
 
-  it('is written for successful and for failed webhook jobs', async () => {
+  it('is written for successful and for failed webhook messages', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const account = await world.account();
@@ -208,7 +208,7 @@ describe('the log line of a job', () => {
     await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime);
     database.arm(null);
     await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime);
-    expect(log.of('job')).toMatchObject([
+    expect(log.of('queue_message')).toMatchObject([
       { queue: 'webhooks', shard: '00', outcome: 'failed' },
       { queue: 'webhooks', shard: '00', outcome: 'done', account_number: expect.any(Number) },
     ]);
@@ -228,10 +228,12 @@ describe('the log line of a job', () => {
     await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime, (work) =>
       rest.push(work),
     );
-    expect(log.of('job')).toEqual([]);
+    expect(log.of('queue_message')).toEqual([]);
     answer.resolve(new Response());
     await Promise.all(rest);
-    expect(log.of('job')).toMatchObject([{ queue: 'webhooks', outcome: 'done', d1_trips: 4 }]);
+    expect(log.of('queue_message')).toMatchObject([
+      { queue: 'webhooks', outcome: 'done', d1_trips: 4 },
+    ]);
   });
 });
 

@@ -8,7 +8,7 @@ import { runCron } from '../../src/background/run-cron';
 import { pages } from '../../src/console/pages';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
-import { type Env, type JobMessage, systemRuntime } from '../../src/env';
+import { type Env, type FileMessage, systemRuntime } from '../../src/env';
 import { SERVICE_AUTHORITY } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
 import { TILE_WIDTH } from '../../src/lib/tiles';
@@ -64,7 +64,7 @@ export default {
   queue: (batch, env) =>
     consumeFileQueue(batch, { ...env, DB: meter(env.DB, () => jobs) }, systemRuntime),
   scheduled: ({ cron }, env) => runCron(cron, env, systemRuntime),
-} satisfies ExportedHandler<Env, JobMessage>;
+} satisfies ExportedHandler<Env, FileMessage>;
 
 const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promise<Response>> = {
   '/bench/expire': expire,

@@ -228,7 +228,7 @@ describe('a service with an invalid configuration', () => {
     ['a malformed public address', { PUBLIC_URL: 'countersign.test' }],
     ['a public address with a path', { PUBLIC_URL: 'https://countersign.test/api' }],
     ['no bucket', { FILES: undefined }],
-    ['no job queue', { JOB_QUEUE: undefined }],
+    ['no queue for files', { JOB_QUEUE: undefined }],
     ['no webhook queue', { WEBHOOK_QUEUE: undefined }],
     ['no queue for slow webhooks', { SLOW_WEBHOOK_QUEUE: undefined }],
   ])('answers 503 on every path: %s', async (_, settings) => {

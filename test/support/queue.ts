@@ -2,7 +2,7 @@ import { createExecutionContext, createMessageBatch, getQueueResult } from 'clou
 import type { WaitUntil } from '../../src/background/consume';
 import { consumeFileQueue } from '../../src/background/file-queue';
 import { consumeWebhookQueue } from '../../src/background/webhook-queue';
-import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
+import type { Env, FileMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job-context';
 
 interface Waiting<M> {
@@ -42,8 +42,8 @@ export class TestQueue<M> {
 }
 
 /** Delivers messages as one batch; returns which were acknowledged and which are retried. */
-export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, sizes?: JobSizes) {
-  const batch = createMessageBatch<JobMessage>(
+export async function deliver(bodies: FileMessage[], env: Env, runtime: Runtime, sizes?: JobSizes) {
+  const batch = createMessageBatch<FileMessage>(
     'jobs',
     bodies.map((body, i) => ({ id: `${i}`, timestamp: runtime.now(), attempts: 1, body })),
   );

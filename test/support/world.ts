@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { createApp } from '../../src/app';
 import { runCron, SCHEDULES } from '../../src/background/run-cron';
 import { describeApi } from '../../src/docs/document';
-import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
+import type { Env, FileMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job-context';
 import { ApiDocument } from './api-document';
 import { BackgroundWork } from './background-work';
@@ -65,7 +65,7 @@ export class World {
     timeout: () => this.internet.timeout(),
   };
   readonly app = createApp(this.runtime);
-  readonly queue = new TestQueue<JobMessage>(() => this.now);
+  readonly queue = new TestQueue<FileMessage>(() => this.now);
   readonly webhookQueue = new TestQueue<WebhookMessage>(() => this.now);
   readonly slowWebhookQueue = new TestQueue<WebhookMessage>(() => this.now);
   env: Env;

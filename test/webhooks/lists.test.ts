@@ -151,9 +151,9 @@ it.each<[string, History]>([
     log.clear();
     await world.deliver();
     expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
-    const [job, ...others] = log.of('job');
+    const [line, ...others] = log.of('queue_message');
     expect(others).toEqual([]);
-    expect(job.rows_read).toBeLessThanOrEqual(60);
+    expect(line.rows_read).toBeLessThanOrEqual(60);
     expect((await countRows(env.DB)).deliveries).toBe(before + 1);
   },
 );

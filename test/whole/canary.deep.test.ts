@@ -216,7 +216,7 @@ it('no word that a client sends is in the logs, after successful and after faile
   const events = new Set(log.entries.map(({ event }) => event));
   for (const event of [
     'request',
-    'job',
+    'queue_message',
     'cron',
     'internal_error',
     'database_failed',
