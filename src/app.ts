@@ -9,6 +9,7 @@ import { consoleRoutes } from './console/routes';
 import { docsRoutes } from './docs/routes';
 import type { Runtime } from './env';
 import { Problem } from './errors';
+import { fileRoutes } from './files/routes';
 import type { AppEnv } from './http/context';
 import { health } from './http/health';
 import { refuseOtherMethods } from './http/method';
@@ -38,6 +39,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', permissionRoutes);
   app.route('/', policyRoutes);
   app.route('/', auditRoutes);
+  app.route('/', fileRoutes);
   app.route('/', getReceiptRoute);
   app.route('/', reportRoutes);
   app.route('/', webhookRoutes);

@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import { downloadFileRoute } from '../files/download';
 import { createExportRoute } from './exports/create';
 import { getExportRoute } from './exports/get';
 import { listExportsRoute } from './exports/list';
@@ -13,8 +12,8 @@ import { proveInclusionRoute } from './tree/prove-inclusion';
 import { continueLogRoute } from './tree/restoration/continue-log';
 
 /**
- * The audit log with its exports, `/v1/audit`, the downloads of files, `/v1/downloads`, the account
- * activity, `/v1/activity`, and the operator's endpoint for a restored log.
+ * The audit log with its exports, `/v1/audit`, the account activity, `/v1/activity`, and the
+ * operator's endpoint for a restored log.
  */
 export const auditRoutes = new Hono()
   .route('/', listAuditEntriesRoute)
@@ -27,5 +26,4 @@ export const auditRoutes = new Hono()
   .route('/', proveInclusionRoute)
   .route('/', getAuditEntryRoute)
   .route('/', listActivityRoute)
-  .route('/', downloadFileRoute)
   .route('/', continueLogRoute);

@@ -1,18 +1,13 @@
-import { and, desc, eq, lt } from 'drizzle-orm';
 import * as z from 'zod';
-import { FILE_STATUSES, type FileKind, files } from '../db/schema';
+import { FILE_STATUSES, type FileKind } from '../db/schema';
 import type { Config } from '../env';
-import { notFound } from '../errors';
-import type { UserContext } from '../http/context';
-import { defineList, loadPage } from '../http/list';
-import { openPage, type Page, pageParameters } from '../http/page';
 import { countField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
-import { type LazyOutput, lazy } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
-import { type Id, parseId, withPrefix } from '../lib/typeid';
+import type { Id } from '../lib/typeid';
 import { fileStatusAt, publicFileId } from './file';
-import { type FileRow, isFile } from './file-records';
+import type { FileRow } from './file-records';
 import type { NewFile } from './request';
 import { type SignedAddress, signAddress } from './signed-address';
 
@@ -109,62 +104,8 @@ export type PresentFile<T> = (
   now: number,
 ) => Promise<T>;
 
-interface KindInput<T> {
+/** A kind of file, and how one is presented. */
+export interface PresentedKind<T> {
   kind: FileKind;
   present: PresentFile<T>;
-}
-
-/**
- * Gets a file of the account.
- * @throws Problem `not_found`
- */
-export async function getFile<T>(
-  { reader, principal, config, runtime }: UserContext,
-  { kind, id, present }: KindInput<T> & { id: Id<FileKind> },
-): Promise<T> {
-  const key = { account: principal.account.number, kind, id: withPrefix('export', id) };
-  const [[row]] = await reader.load([reader.select().from(files).where(isFile(key))]);
-  if (!row) throw notFound(kind);
-  return present(config, principal, row, runtime.now());
-}
-
-/** The query parameters of a list of files. */
-export const FileListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
-
-/** The list of an account's files of one kind. */
-export function fileList(kind: FileKind) {
-  return defineList({
-    parameters: FileListQuery,
-    readPosition: (text: string) => parseId('export', text),
-    select: (reader, { account }, _, { after, rowLimit }) =>
-      reader
-        .select()
-        .from(files)
-        .where(and(eq(files.account, account), eq(files.kind, kind), after && lt(files.id, after)))
-        .orderBy(desc(files.id))
-        .limit(rowLimit),
-  });
-}
-
-/**
- * Lists the account's files of one kind, newest first.
- * @param preloaded the rows of the page, if they were preloaded
- */
-export async function listFiles<T>(
-  context: UserContext,
-  { kind, present, ...query }: KindInput<T> & LazyOutput<typeof FileListQuery>,
-  preloaded?: FileRow[],
-): Promise<Page<T>> {
-  const { principal, config, runtime } = context;
-  const page = await openPage<Id<'export'>>(
-    context,
-    { list: `${kind}s`, caller: principal.account.id },
-    query,
-  );
-  const rows = preloaded ?? (await loadPage(fileList(kind), context, query, page));
-  const now = runtime.now();
-  const shown = await Promise.all(
-    rows.map(async (row) => ({ id: row.id, shown: await present(config, principal, row, now) })),
-  );
-  return page.make(shown, (row) => row.shown);
 }

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { getFile } from '../../files/presentation';
+import { getFile } from '../../files/get';
 import { userAccess } from '../../http/access';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type { FileRow } from '../../files/file-records';
-import { FileListQuery, fileList, listFiles } from '../../files/presentation';
+import { FileListQuery, fileList, listFiles } from '../../files/list';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';

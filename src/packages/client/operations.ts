@@ -946,21 +946,6 @@ export abstract class Operations {
   }
 
   /**
-   * Download a file by its signed address.
-   *
-   * The address is the `download_url` of an export or a report, or the `proof_url` of an export, and needs no credential. The answer is the file itself, whole or the `Range` of it that was asked for (206).
-   *
-   * `GET /v1/downloads/{id}`.
-   */
-  downloadFile(
-    id: string,
-    query: DownloadFileQuery = {},
-    options?: CallOptions,
-  ): Promise<Response> {
-    return this.response({ method: 'GET', path: path`/v1/downloads/${id}`, query, ...options });
-  }
-
-  /**
    * Re-sign a log after its database was restored.
    *
    * Moves tiles and signed heads of the log that R2 has from after that time, at most 300, to `trees/{id}/set-aside/`, where nothing reads them. Send the request again while `has_more` is true. Two minutes after the last one the log is signed again, from what the database holds. A log is left as it is if R2 has nothing of it that the database does not, or if it is on another shard.
@@ -978,6 +963,21 @@ export abstract class Operations {
       body,
       ...options,
     });
+  }
+
+  /**
+   * Download a file by its signed address.
+   *
+   * The address is the `download_url` of an export or a report, or the `proof_url` of an export, and needs no credential. The answer is the file itself, whole or the `Range` of it that was asked for (206).
+   *
+   * `GET /v1/downloads/{id}`.
+   */
+  downloadFile(
+    id: string,
+    query: DownloadFileQuery = {},
+    options?: CallOptions,
+  ): Promise<Response> {
+    return this.response({ method: 'GET', path: path`/v1/downloads/${id}`, query, ...options });
   }
 
   /**
