@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
-import { FIRST_TABLES } from '../../src/accounts/move/moved-tables';
+import { COPIED_WHILE_IN_USE } from '../../src/accounts/move/moved-tables';
 import { Mover } from '../../src/accounts/move/mover';
 import type { MoverShard } from '../../src/accounts/move/shard';
 import { Cost, Database } from '../../src/db/database';
@@ -41,7 +41,7 @@ function makeMover(from = '00', clients: Record<string, D1Database> = DATABASES)
 /** Moves on until the first tables are copied. */
 async function copyFirstTables(mover: Mover, now: number): Promise<void> {
   const step = () => env.DB_01.prepare('select step from moves').first<number>('step');
-  while ((await step()) !== FIRST_TABLES.length) await mover.moveSlice(now);
+  while ((await step()) !== COPIED_WHILE_IN_USE.length) await mover.moveSlice(now);
 }
 
 it('events of a permission older than nine days survive a use of its token during a move', async () => {

@@ -1,16 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, loadNonNull } from '../../db/database';
 import { LOG_SPAN } from '../../ledger/append';
-import {
-  type CopiedRow,
-  deletePermissions,
-  type Renumbering,
-  selectRows,
-  selectRowsOfPermissions,
-} from './copied-rows';
 import { insertCopies } from './insert-copies';
+import { deletePermissions, type Renumbering } from './insert-rows';
 import { type MovedAccount, type MovedTable, raw } from './moved-table';
-import { LOG, TABLES_OF_PERMISSIONS } from './moved-tables';
+import { LOG, PERMISSION_TABLES } from './moved-tables';
+import type { CopiedRow } from './row-json';
+import { selectRows, selectRowsOfPermissions } from './select-rows';
 import { type Move, takeTurn, updateMove } from './turns';
 
 /** A move of which rows are copied. */
@@ -89,9 +85,9 @@ export async function copyLog(
   const after = JSON.stringify([moving.logPosition]);
   const found = await loadCopies(source, [
     selectRows(LOG, moving, after, next.length),
-    ...TABLES_OF_PERMISSIONS.map((table) => selectRowsOfPermissions(table, moving, ids)),
+    ...PERMISSION_TABLES.map((table) => selectRowsOfPermissions(table, moving, ids)),
   ]);
-  const copied = [LOG, ...TABLES_OF_PERMISSIONS].map((table, i): [MovedTable, CopiedRow[]] => [
+  const copied = [LOG, ...PERMISSION_TABLES].map((table, i): [MovedTable, CopiedRow[]] => [
     table,
     found[i] ?? [],
   ]);
@@ -141,5 +137,5 @@ function movedAccountOf(
 }
 
 function renumberingOf(departure: Move, arrival: Move): Renumbering {
-  return { from: departure.account, to: arrival.account };
+  return { oldNumber: departure.account, newNumber: arrival.account };
 }

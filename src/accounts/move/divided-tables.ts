@@ -10,15 +10,15 @@ import {
 import { DAY, HOUR } from '../../lib/time';
 import { smallestIdAt } from '../../lib/typeid';
 import {
-  account,
-  agent,
   blob,
   type MovedAccount,
   type MovedTable,
-  ownAccount,
-  ownSubjects,
-  ownWebhooks,
+  ofAccount,
+  ofSubjects,
+  ofWebhooks,
   raw,
+  renumberAccount,
+  renumberAgent,
 } from './moved-table';
 
 /**
@@ -41,10 +41,10 @@ interface DividedTable extends MovedTable {
 
 const events: DividedTable = {
   table: permissionEvents,
-  ownRows: ownAccount,
+  ownRows: ofAccount,
   key: ['permission', 'event'],
-  copyAs: account,
-  permission: 'permission',
+  columnRules: renumberAccount,
+  permissionColumn: 'permission',
   replaces: true,
   isFinal: ({ openSince }) =>
     sql`permission < ${blob(smallestIdAt('perm', openSince - REQUEST_LIFETIME))}`,
@@ -52,16 +52,15 @@ const events: DividedTable = {
 
 const activityRecords: DividedTable = {
   table: activity,
-  ownRows: ownAccount,
+  ownRows: ofAccount,
   key: ['id'],
-  copyAs: account,
+  columnRules: renumberAccount,
   isFinal: ({ reservedAt }) => sql`id < ${blob(smallestIdAt('act', reservedAt - WRITE_DELAY))}`,
 };
 
 const answers: DividedTable = {
   table: storedAnswers,
-  ownRows: ownSubjects,
-  isNested: true,
+  ownRows: ofSubjects,
   key: ['subject', 'principal', 'key'],
   // The new shard may still have answers from before the account left it.
   replaces: true,
@@ -70,18 +69,17 @@ const answers: DividedTable = {
 
 const sentDeliveries: DividedTable = {
   table: deliveries,
-  ownRows: ownWebhooks,
-  isNested: true,
+  ownRows: ofWebhooks,
   key: ['webhook', 'id'],
-  copyAs: { ...agent, webhook: 'webhook', pos: 'position' },
+  columnRules: { ...renumberAgent, webhook: 'webhook', pos: 'position' },
   isFinal: ({ reservedAt }) => sql`coalesce(completed_at < ${raw(reservedAt - WRITE_DELAY)}, 0)`,
 };
 
 const expiredSeries: DividedTable = {
   table: series,
-  ownRows: ownAccount,
+  ownRows: ofAccount,
   key: ['agent', 'live_until', 'permission'],
-  copyAs: { ...account, ...agent },
+  columnRules: { ...renumberAccount, ...renumberAgent },
   isFinal: ({ reservedAt }) => sql`expires_at < ${raw(reservedAt - WRITE_DELAY)}`,
 };
 
@@ -93,10 +91,10 @@ const CALL_LIFETIME = 2 * HOUR;
 
 const calls: DividedTable = {
   table: connectionCalls,
-  ownRows: ownAccount,
+  ownRows: ofAccount,
   key: ['connection', 'agent', 'name'],
-  copyAs: { ...account, ...agent },
-  permission: 'permission',
+  columnRules: { ...renumberAccount, ...renumberAgent },
+  permissionColumn: 'permission',
   rowsOfPermissions: ({ number }, ids) => sql`(account, connection, agent, input_digest) in (
     select called.account, called.connection_id, called.agent, called.input_digest
     from permissions as called
@@ -107,5 +105,15 @@ const calls: DividedTable = {
     sql`permission < ${blob(smallestIdAt('perm', reservedAt - CALL_LIFETIME - WRITE_DELAY))}`,
 };
 
-/** The tables whose rows are final once they have a certain age. The final rows are copied first. */
-export const divided = [events, calls, expiredSeries, activityRecords, answers, sentDeliveries];
+/** The tables whose rows are final once they have a certain age. */
+const dividedTables = [events, calls, expiredSeries, activityRecords, answers, sentDeliveries];
+
+/** The final rows of these tables. */
+export const finalRows = dividedTables.map(
+  (table): MovedTable => ({ ...table, isCopied: table.isFinal }),
+);
+
+/** The other rows of these tables. */
+export const rowsThatMayChange = dividedTables.map(
+  (table): MovedTable => ({ ...table, isCopied: (moving) => sql`not ${table.isFinal(moving)}` }),
+);

@@ -2,8 +2,9 @@ import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import type { Database, Statement } from '../../db/database';
 import { MOVED_NUMBERS, moveNumbers } from '../../db/schema';
-import { type CopiedRow, insertRows, numbersInRows, type Renumbering } from './copied-rows';
+import { insertRows, numbersInRows, type Renumbering } from './insert-rows';
 import type { MovedTable, NumberedKind } from './moved-table';
+import type { CopiedRow } from './row-json';
 
 /**
  * Maximum characters of rows in one statement: D1 takes 2 MB, and a character may have three bytes.
@@ -23,7 +24,7 @@ export function insertCopies(
   const all = copied.map(([table, rows]) => [table, rows.map(({ row }) => row)] as const);
   const numbers = MOVED_NUMBERS.flatMap((kind) => {
     const found = new Set(all.flatMap(([table, rows]) => numbersInRows(table, rows, kind)));
-    return found.size === 0 ? [] : assignNumbers(database, kind, [...found], renumbering.to);
+    return found.size === 0 ? [] : assignNumbers(database, kind, [...found], renumbering.newNumber);
   });
   const inserts = all.flatMap(([table, rows]) =>
     chunk(rows).map((part) => build.run(insertRows(table, part, renumbering))),

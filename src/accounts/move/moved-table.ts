@@ -19,72 +19,78 @@ export interface MovedAccount {
 export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
 /**
- * How to copy a column whose value depends on the shard: renumbered as the number of the account,
- * an agent or a webhook, or as a position in the log, which contains the account's number (see
- * {@link LOG_SPAN}); not at all (`left out`); or as the value of an SQL expression.
+ * How a column is copied whose value depends on the shard: renumbered, as the number of the
+ * account, an agent or a webhook, or as a position in the log, which contains the account's number
+ * (see {@link LOG_SPAN}); not at all (`left out`); or as the value of an SQL expression.
  */
-export type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
+export type ColumnRule = 'account' | NumberedKind | 'position' | 'left out' | SQL;
+
+/** What tells the rows of the account from those of other accounts in the table. */
+export type OwnRows =
+  /** A condition that only these rows meet. */
+  | { condition: (account: MovedAccount) => SQL }
+  /** Their parents, which the first key column names: a select with the one column `parent`. */
+  | { parents: (account: MovedAccount) => SQL }
+  /** Their place in the order of keys, in a table whose key contains the account's number. */
+  | { keyRange: (account: MovedAccount) => KeyRange };
+
+/** The keys after `after` and before `before`. Each is a JSON array of the key columns. */
+export interface KeyRange {
+  after: string;
+  before: string;
+}
 
 /** A table that is copied when an account moves. */
 export interface MovedTable {
   table: Table;
-  /**
-   * The condition for the account's rows; for a nested table, a select of their parents. Where
-   * `firstKey` is set, this is only the upper bound: it also matches rows before it, which belong
-   * to other accounts.
-   */
-  ownRows: (account: MovedAccount) => SQL;
-  /** The condition for the rows among these that are copied; without it, all are. */
-  only?: (account: MovedAccount) => SQL;
-  /**
-   * Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the
-   * first key column.
-   */
-  isNested?: boolean;
+  ownRows: OwnRows;
+  /** The condition for those of the account's rows that are copied; without it, all are. */
+  isCopied?: (account: MovedAccount) => SQL;
   /** The key columns, without the account. */
   key: readonly string[];
+  /** How columns are copied, by name. A column without a rule is copied unchanged. */
+  columnRules?: Record<string, ColumnRule>;
   /**
-   * The key after which the account's rows begin, for a table whose key contains the account's
-   * number.
+   * The column with the id of a permission, in a table that has a column for the account too. Rows
+   * of the permissions that new entries are about are copied again.
    */
-  firstKey?: (account: MovedAccount) => string;
-  /**
-   * How to copy columns whose values depend on the shard, by column. Other columns are copied
-   * unchanged.
-   */
-  copyAs?: Record<string, Kind>;
-  /**
-   * The column with the id of a permission. Rows of the permissions that new entries are about are
-   * copied again.
-   */
-  permission?: 'id' | 'permission';
+  permissionColumn?: 'id' | 'permission';
   /** Narrows the search for the rows of some permissions to an index of the table. */
   rowsOfPermissions?: (account: MovedAccount, ids: SQL) => SQL;
   /** Whether the new shard may have older copies of the rows, which are replaced. */
   replaces?: boolean;
 }
 
-/** The condition that finds the rows of the account. */
-export const ownAccount = ({ number }: Pick<MovedAccount, 'number'>) =>
+/** The condition for the rows of the account, in a table with a column for it. */
+export const isOfAccount = ({ number }: Pick<MovedAccount, 'number'>) =>
   sql`account = ${raw(number)}`;
 
-/** Selects the numbers of the account's agents. */
-export const ownAgents = ({ number }: MovedAccount) =>
-  sql`select number as parent from agents where account = ${raw(number)}`;
+/** The rows with the account's number. */
+export const ofAccount: OwnRows = { condition: isOfAccount };
 
-/** Selects the numbers of the account's webhooks. */
-export const ownWebhooks = ({ number }: MovedAccount) =>
-  sql`select number as parent from webhooks where account = ${raw(number)}`;
+/** The rows whose parents are the account's agents, by number. */
+export const ofAgents: OwnRows = {
+  parents: ({ number }) => sql`select number as parent from agents where account = ${raw(number)}`,
+};
 
-/** Selects the ids of the account and its agents. */
-export const ownSubjects = ({ number, id }: MovedAccount) =>
-  sql`select ${blob(id)} as parent union all select id from agents where account = ${raw(number)}`;
+/** The rows whose parents are the account's webhooks, by number. */
+export const ofWebhooks: OwnRows = {
+  parents: ({ number }) =>
+    sql`select number as parent from webhooks where account = ${raw(number)}`,
+};
 
-/** The numbers in a table with a column for the account. */
-export const account = { account: 'account' } as const;
+/** The rows whose parents are the account and its agents, by id. */
+export const ofSubjects: OwnRows = {
+  parents: ({ number, id }) =>
+    sql`select ${blob(id)} as parent
+      union all select id from agents where account = ${raw(number)}`,
+};
 
-/** The numbers in a table with a column for the agent. */
-export const agent = { agent: 'agent' } as const;
+/** The rule of a table with a column for the account. */
+export const renumberAccount = { account: 'account' } as const;
+
+/** The rule of a table with a column for the agent. */
+export const renumberAgent = { agent: 'agent' } as const;
 
 /** A number as part of the statement text. Bound numbers would be REAL. */
 export function raw(number: number): SQL {

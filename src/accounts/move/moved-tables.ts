@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { sql, type Table } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import {
   accounts,
@@ -35,94 +35,106 @@ import {
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
-import { LOG_SPAN, LOG_SPAN_SQL } from '../../ledger/append';
-import { divided, WRITE_DELAY } from './divided-tables';
+import { LOG_SPAN } from '../../ledger/append';
+import { finalRows, rowsThatMayChange, WRITE_DELAY } from './divided-tables';
 import {
-  account,
-  agent,
   type MovedAccount,
   type MovedTable,
-  ownAccount,
-  ownAgents,
+  ofAccount,
+  ofAgents,
   raw,
+  renumberAccount,
+  renumberAgent,
 } from './moved-table';
 
-const processing = codeOf(FILE_STATUSES, 'processing');
+// The tables of an account, in the order in which they are copied:
+//
+// 1. COPIED_WHILE_IN_USE: the large tables, as far as their rows are final. They are copied while
+//    the account is in use, so that it is on hold for a short time only.
+// 2. LOG: the entries that were added meanwhile. With them come the rows of PERMISSION_TABLES that
+//    they changed.
+// 3. COPIED_ON_HOLD: everything else, while no row can change.
 
 const pending = codeOf(PERMISSION_STATUSES, 'pending');
+const processing = codeOf(FILE_STATUSES, 'processing');
 
-const permissionsOfAll: MovedTable = {
+/** A table in which only the account's number depends on the shard. */
+function accountTable(table: Table, ...key: string[]): MovedTable {
+  return { table, ownRows: ofAccount, key, columnRules: renumberAccount };
+}
+
+const allPermissions: MovedTable = {
   table: permissions,
-  ownRows: ownAccount,
+  ownRows: ofAccount,
   key: ['id'],
-  copyAs: { ...account, ...agent },
-  permission: 'id',
+  columnRules: { ...renumberAccount, ...renumberAgent },
+  permissionColumn: 'id',
 };
 
-const reviewsOfAll: MovedTable = {
-  table: reviews,
-  ownRows: ownAccount,
-  key: ['id'],
-  copyAs: account,
-  permission: 'id',
+const allContents: MovedTable = {
+  ...accountTable(permissionContents, 'id'),
+  permissionColumn: 'id',
   replaces: true,
 };
 
-const votesOfAll: MovedTable = {
-  table: votes,
-  ownRows: ownAccount,
-  key: ['permission', 'ordinal'],
-  copyAs: account,
-  permission: 'permission',
+const allReviews: MovedTable = {
+  ...accountTable(reviews, 'id'),
+  permissionColumn: 'id',
   replaces: true,
 };
 
-/** The log. After {@link FIRST_TABLES} the rest of it is copied, again and again until it ends. */
+const allVotes: MovedTable = {
+  ...accountTable(votes, 'permission', 'ordinal'),
+  permissionColumn: 'permission',
+  replaces: true,
+};
+
+/** The log. Its positions begin with the account's number. */
 export const LOG: MovedTable = {
   table: auditEntries,
-  ownRows: ({ number }) => sql`pos < ${raw(number + 1)} * ${LOG_SPAN_SQL}`,
+  ownRows: {
+    keyRange: ({ number }) => ({
+      after: JSON.stringify([number * LOG_SPAN]),
+      before: JSON.stringify([(number + 1) * LOG_SPAN]),
+    }),
+  },
   key: ['pos'],
-  firstKey: ({ number }) => `[${number * LOG_SPAN}]`,
-  copyAs: { ...agent, pos: 'position' },
+  columnRules: { ...renumberAgent, pos: 'position' },
 };
 
 /**
- * Tables that are copied while the account is in use, because they may be large: what cannot change
- * any more, and the permissions, which change only with a new entry of the log, except for reports of
- * outcomes and requests of connections, and the reviews and votes of those that are pending.
+ * Tables that are copied while the account is in use, because they may be large. Most of these rows
+ * cannot change any more. Permissions and what belongs to them can: with a new entry of the log,
+ * then {@link PERMISSION_TABLES} are copied again, or without one, then {@link COPIED_ON_HOLD} has
+ * them.
  */
-export const FIRST_TABLES: readonly MovedTable[] = [
-  { ...LOG, only: ({ logPosition }) => sql`pos <= ${raw(logPosition)}` },
+export const COPIED_WHILE_IN_USE: readonly MovedTable[] = [
+  { ...LOG, isCopied: ({ logPosition }) => sql`pos <= ${raw(logPosition)}` },
   {
     table: erasedEntries,
-    ownRows: ownAccount,
+    ownRows: ofAccount,
     key: ['id'],
-    copyAs: { ...account, id: 'position' },
+    columnRules: { ...renumberAccount, id: 'position' },
   },
-  permissionsOfAll,
-  {
-    table: permissionContents,
-    ownRows: ownAccount,
-    key: ['id'],
-    copyAs: account,
-    permission: 'id',
-    replaces: true,
-  },
-  reviewsOfAll,
-  votesOfAll,
+  allPermissions,
+  allContents,
+  allReviews,
+  allVotes,
   // Nothing is counted or folded while the account moves: the new shard counts its last entries.
   {
     table: agentStatistics,
-    ownRows: ownAgents,
-    isNested: true,
+    ownRows: ofAgents,
     key: ['agent', 'unit', 'bucket'],
-    copyAs: agent,
+    columnRules: renumberAgent,
   },
-  ...divided.map((table): MovedTable => ({ ...table, only: table.isFinal })),
+  ...finalRows,
 ];
 
-/** Tables of {@link FIRST_TABLES} whose rows change with a new entry. */
-export const TABLES_OF_PERMISSIONS = FIRST_TABLES.filter(({ permission }) => permission);
+/**
+ * Tables with rows that belong to a permission. Those of the permissions that new entries of the
+ * log are about are copied with these entries.
+ */
+export const PERMISSION_TABLES = COPIED_WHILE_IN_USE.filter((table) => table.permissionColumn);
 
 /**
  * The permissions that may have changed without an entry since the copy began: by a report of their
@@ -134,96 +146,106 @@ const hasChangedSilently = ({ reservedAt }: MovedAccount) =>
     or outcome_state = ${codeOf(OUTCOME_STATES, 'unknown')}
     or (status = ${pending} and connection_id is not null))`;
 
+/**
+ * The condition for rows of permissions that are pending: votes change them without an entry.
+ * @param column the column with the id of the permission
+ */
 const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
   sql`${sql.identifier(column)} in (
     select waiting.id from permissions as waiting
     where waiting.account = ${raw(moving.number)} and waiting.status = ${pending})`;
 
 /**
- * Tables that are copied while the account is held: what may have changed since the copy began, in an
- * order in which a row comes before those that name it. The account's own row is the last.
+ * Tables that are copied while the account is on hold: what may have changed since the copy began.
+ * A row comes before those that name it, and the account's own row is the last.
  */
-export const LAST_TABLES: readonly MovedTable[] = [
-  { ...permissionsOfAll, only: hasChangedSilently, replaces: true },
-  { ...reviewsOfAll, only: isOfPendingPermission('id') },
-  { ...votesOfAll, only: isOfPendingPermission('permission') },
-  ...divided.map(
-    (table): MovedTable => ({ ...table, only: (moving) => sql`not ${table.isFinal(moving)}` }),
-  ),
-  { table: seriesChecks, ownRows: ownAccount, key: ['account'], copyAs: account },
-  { table: members, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: notificationSettings, ownRows: ownAccount, key: ['member'], copyAs: account },
-  { table: passkeys, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: sessions, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: usedChallenges, ownRows: ownAccount, key: ['challenge'], copyAs: account },
-  { table: userTokens, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: agents, ownRows: ownAccount, key: ['id'], copyAs: { ...account, number: 'agent' } },
-  { table: agentKeys, ownRows: ownAgents, isNested: true, key: ['agent', 'hash'], copyAs: agent },
-  { table: policies, ownRows: ownAccount, key: ['id'], copyAs: account },
-  { table: connections, ownRows: ownAccount, key: ['id'], copyAs: account },
+export const COPIED_ON_HOLD: readonly MovedTable[] = [
+  { ...allPermissions, isCopied: hasChangedSilently, replaces: true },
+  { ...allReviews, isCopied: isOfPendingPermission('id') },
+  { ...allVotes, isCopied: isOfPendingPermission('permission') },
+  ...rowsThatMayChange,
+  accountTable(seriesChecks, 'account'),
+  accountTable(members, 'id'),
+  accountTable(notificationSettings, 'member'),
+  accountTable(passkeys, 'id'),
+  accountTable(sessions, 'id'),
+  accountTable(usedChallenges, 'challenge'),
+  accountTable(userTokens, 'id'),
+  {
+    table: agents,
+    ownRows: ofAccount,
+    key: ['id'],
+    columnRules: { ...renumberAccount, number: 'agent' },
+  },
+  { table: agentKeys, ownRows: ofAgents, key: ['agent', 'hash'], columnRules: renumberAgent },
+  accountTable(policies, 'id'),
+  accountTable(connections, 'id'),
   {
     table: connectionReads,
-    ownRows: ownAccount,
+    ownRows: ofAccount,
     key: ['connection', 'agent', 'day'],
-    copyAs: { ...account, ...agent },
+    columnRules: { ...renumberAccount, ...renumberAgent },
   },
-  { table: trees, ownRows: ownAccount, key: ['account'], copyAs: account },
-  ...MOVED_NUMBERS.map((kind) => ({
-    table: erasures,
-    ownRows: (moving: MovedAccount) =>
-      sql`${ownAccount(moving)} and kind = ${codeOf(ERASURE_KINDS, kind)}`,
-    key: ['id'],
-    copyAs: { ...account, id: 'left out', number: kind } as const,
-  })),
+  accountTable(trees, 'account'),
+  // What `number` refers to depends on the kind of the erasure.
+  ...MOVED_NUMBERS.map(
+    (kind): MovedTable => ({
+      table: erasures,
+      ownRows: ofAccount,
+      isCopied: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
+      key: ['id'],
+      columnRules: { ...renumberAccount, id: 'left out', number: kind },
+    }),
+  ),
   {
     table: erasures,
-    ownRows: (moving) =>
-      sql`${ownAccount(moving)} and kind = ${codeOf(ERASURE_KINDS, 'connection')}`,
+    ownRows: ofAccount,
+    isCopied: () => sql`kind = ${codeOf(ERASURE_KINDS, 'connection')}`,
     key: ['id'],
-    copyAs: { ...account, id: 'left out' },
+    columnRules: { ...renumberAccount, id: 'left out' },
   },
   {
     // Files in progress start again, because their saved state contains positions. Their content
     // stays the same.
     table: files,
-    ownRows: ownAccount,
+    ownRows: ofAccount,
     key: ['kind', 'id'],
-    copyAs: {
-      ...account,
-      ...agent,
+    columnRules: {
+      ...renumberAccount,
+      ...renumberAgent,
       state: sql`iif(status = ${processing}, null, state)`,
       upload_id: sql`iif(status = ${processing}, null, upload_id)`,
     },
   },
-  { table: fileOutcomes, ownRows: ownAccount, key: ['kind', 'id'], copyAs: account },
+  accountTable(fileOutcomes, 'kind', 'id'),
   {
     table: webhooks,
-    ownRows: ownAccount,
+    ownRows: ofAccount,
     key: ['id'],
-    copyAs: { ...account, number: 'webhook', starts_after: 'position' },
+    columnRules: { ...renumberAccount, number: 'webhook', starts_after: 'position' },
   },
   {
     table: heldMessages,
-    ownRows: ownAccount,
+    ownRows: ofAccount,
     key: ['webhook', 'member', 'permission', 'event', 'reminder'],
-    copyAs: { ...account, webhook: 'webhook' },
+    columnRules: { ...renumberAccount, webhook: 'webhook' },
   },
   {
     table: slackLinks,
-    ownRows: ownAccount,
+    ownRows: ofAccount,
     key: ['webhook', 'team', 'slack_user'],
-    copyAs: { ...account, webhook: 'webhook' },
+    columnRules: { ...renumberAccount, webhook: 'webhook' },
   },
   {
     table: webhookFeeds,
-    ownRows: ownAccount,
+    ownRows: ofAccount,
     key: ['account'],
-    copyAs: { ...account, position: 'position' },
+    columnRules: { ...renumberAccount, position: 'position' },
   },
   {
     table: accounts,
-    ownRows: ({ number }) => sql`number = ${raw(number)}`,
+    ownRows: { condition: ({ number }) => sql`number = ${raw(number)}` },
     key: ['number'],
-    copyAs: { number: 'account' },
+    columnRules: { number: 'account' },
   },
 ];

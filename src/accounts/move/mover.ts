@@ -8,7 +8,7 @@ import { hasRowsToErase, reserveNumber } from './begin';
 import { copyLog, copyTable } from './copy';
 import { eraseCopy } from './erase-copy';
 import { release, switchOver } from './leave';
-import { FIRST_TABLES, LAST_TABLES } from './moved-tables';
+import { COPIED_ON_HOLD, COPIED_WHILE_IN_USE } from './moved-tables';
 import type { MoverShard } from './shard';
 import { type Move, stopAtLostTurn, takeTurn, updateMove } from './turns';
 
@@ -62,11 +62,11 @@ const SLICES_ON_HOLD = 10;
  * orders a move (`tools/move-account.ts` inserts it); the mover inserts a row on the new shard, the
  * arrival.
  *
- * 1. The account stays in use while {@link FIRST_TABLES} are copied, slice by slice, and then what
+ * 1. The account stays in use while {@link COPIED_WHILE_IN_USE} are copied, slice by slice, and then what
  *    was added to its log meanwhile, with the permissions that these entries are about. Nothing of
  *    the account is erased until the move ends.
  * 2. When a slice has reached the end of the log, the account is put on hold: a guard refuses every write
- *    (`ledger/hold.ts`), and it can only be read. The last entries and {@link LAST_TABLES} are
+ *    (`ledger/hold.ts`), and it can only be read. The last entries and {@link COPIED_ON_HOLD} are
  *    copied.
  * 3. One transaction deletes the account from this shard and redirects its credentials to the other
  *    shard, where the account is then released. Its remaining rows here are erased like those of a
@@ -76,8 +76,8 @@ const SLICES_ON_HOLD = 10;
  * takes the next numbered turn, and writes nothing if another worker took it (`turns.ts`). Deleting
  * the departure before step 3 abandons the move; the other shard then erases its copy.
  *
- * The column `step` of the arrival says how far the copy is: it counts {@link FIRST_TABLES}, then the
- * log, then {@link LAST_TABLES}. Numbers of accounts, agents and webhooks differ between shards:
+ * The column `step` of the arrival says how far the copy is: it counts {@link COPIED_WHILE_IN_USE}, then the
+ * log, then {@link COPIED_ON_HOLD}. Numbers of accounts, agents and webhooks differ between shards:
  * `moved-tables.ts` describes which columns are renumbered, and `insert-copies.ts` assigns the new
  * numbers.
  */
@@ -171,12 +171,12 @@ export class Mover {
     const { step } = arrival;
     const copying = { source, target: target.database, departure, arrival };
     const limits = { rows: this.size.rows, characters: this.sizes.characters };
-    const [first] = FIRST_TABLES.slice(step);
-    if (first) {
-      await this.measure(target, () => copyTable(copying, first, limits));
+    const [tableInUse] = COPIED_WHILE_IN_USE.slice(step);
+    if (tableInUse) {
+      await this.measure(target, () => copyTable(copying, tableInUse, limits));
       return 'continue later';
     }
-    if (step === FIRST_TABLES.length) {
+    if (step === COPIED_WHILE_IN_USE.length) {
       const rows = Math.min(limits.rows, this.sizes.entries);
       const { isNew, isEnd } = await this.measure(target, () =>
         copyLog(copying, { ...limits, rows }),
@@ -193,9 +193,9 @@ export class Mover {
       }
       return 'continue now';
     }
-    const [last] = LAST_TABLES.slice(step - FIRST_TABLES.length - 1);
-    if (last) {
-      await this.measure(target, () => copyTable(copying, last, limits));
+    const [tableOnHold] = COPIED_ON_HOLD.slice(step - COPIED_WHILE_IN_USE.length - 1);
+    if (tableOnHold) {
+      await this.measure(target, () => copyTable(copying, tableOnHold, limits));
       return 'continue now';
     }
     await switchOver(route, departure);
