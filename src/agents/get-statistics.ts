@@ -22,9 +22,9 @@ const MAX_DAYS = 365;
 const MAX_HOURS = 720;
 
 /**
- * Maximum positions of the log, beyond those that are counted, whose entries the statistics include.
- * Sweeps count every minute, so only an account that writes more between two of them, or for as long
- * as it moves to another shard, has statistics that lag behind.
+ * Maximum positions of the log, beyond those that are counted, whose entries the statistics
+ * include. Sweeps count every minute, so only an account that writes more between two of them, or
+ * for as long as it moves to another shard, has statistics that lag behind.
  */
 const MAX_TAIL = 10_000;
 
@@ -90,8 +90,8 @@ export type AgentStatistics = LazyOutput<typeof AgentStatistics>;
 
 /**
  * Counts an agent's requests of a period by their present status, and its tokens by what happened
- * in the period: what is counted already (see `statistics/count.ts`), and the entries since then. An
- * overdue request counts as expired, even if its stored status is still `pending`.
+ * in the period: what is counted already (see `statistics/count.ts`), and the entries since then.
+ * An overdue request counts as expired, even if its stored status is still `pending`.
  * @throws Problem `not_found`
  */
 export async function getAgentStatistics(

@@ -22,8 +22,8 @@ interface ChainFilter extends EntryFilter {
  * filter's range. A permission has few entries: a request, a decision, at most 1,000 uses and an
  * end.
  *
- * In descending order it is read until the page is full, in ascending order to its end. Each step of
- * the recursion reads a row of its own, so it takes two entries: 1.5 rows for an entry.
+ * In descending order it is read until the page is full, in ascending order to its end. Each step
+ * of the recursion reads a row of its own, so it takes two entries: 1.5 rows for an entry.
  */
 export function selectChain(
   account: LogAccount,

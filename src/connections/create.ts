@@ -56,8 +56,8 @@ export const ConnectionCreation = lazy(() => {
 
 /**
  * Creates a connection. From the answer on its agents can call it.
- * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of connections
- *   or another one with the slug
+ * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of
+ *   connections or another one with the slug
  */
 export async function createConnection(
   context: UserContext,

@@ -11,8 +11,8 @@ import { isConnection } from './connection';
 import { withdrawRequests } from './withdraw';
 
 /**
- * Deletes a connection with its secret, and withdraws its pending requests. It sends nothing more. A
- * background task erases the counts of its reads.
+ * Deletes a connection with its secret, and withdraws its pending requests. It sends nothing more.
+ * A background task erases the counts of its reads.
  * @throws Problem `not_found`
  */
 export async function deleteConnection(

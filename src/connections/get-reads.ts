@@ -45,8 +45,8 @@ const ConnectionReads = lazy(() =>
 export type ConnectionReads = LazyOutput<typeof ConnectionReads>;
 
 /**
- * Counts the calls of a connection that a rule allowed without a permission in the last days, newest
- * first.
+ * Counts the calls of a connection that a rule allowed without a permission in the last days,
+ * newest first.
  * @param days at most 31
  */
 export async function getReads(

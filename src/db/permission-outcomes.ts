@@ -4,8 +4,8 @@ import { OUTCOME_STATES } from './schema';
 
 /**
  * The columns of the table `permissions` that a report changes, as a table of their own. The ledger
- * changes them without an audit entry: they say what a program says of its act. Every column is named:
- * see `connectionRequests`.
+ * changes them without an audit entry: they say what a program says of its act. Every column is
+ * named: see `connectionRequests`.
  */
 export const permissionOutcomes = sqliteTable('permissions', {
   account: integer('account').notNull(),

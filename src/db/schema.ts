@@ -354,8 +354,8 @@ export const OUTCOME_STATES = ['promised', 'awaited', 'unknown', 'succeeded', 'f
  */
 export const permissions = sqliteTable(
   'permissions',
-  // Each column has its name: Drizzle looks up any other by the name of the table, which the tables of
-  // `permission-outcomes.ts` and `connection-requests.ts` share.
+  // Each column has its name: Drizzle looks up any other by the name of the table, which the tables
+  // of `permission-outcomes.ts` and `connection-requests.ts` share.
   {
     account: integer('account').notNull(),
     id: idColumn('perm')('id').notNull(),
@@ -397,7 +397,8 @@ export const permissions = sqliteTable(
     externalId: text('external_id'),
     /**
      * When the request or the token ends, for a permission that outlives its last audit entry. Then
-     * the permission is erased, unless it has a new entry. Null as long as no last entry was erased.
+     * the permission is erased, unless it has a new entry. Null as long as no last entry was
+     * erased.
      */
     eraseAt: integer('erase_at'),
     /**
@@ -972,8 +973,8 @@ export const activity = sqliteTable(
 export const STATISTICS_UNITS = ['day', 'hour'] as const;
 
 /**
- * Counters per agent and UTC hour and, once the hours are folded, per UTC day: an event is in one of
- * both. They are deleted by their age, whatever the retention of audit entries.
+ * Counters per agent and UTC hour and, once the hours are folded, per UTC day: an event is in one
+ * of both. They are deleted by their age, whatever the retention of audit entries.
  */
 export const agentStatistics = sqliteTable(
   'agent_statistics',
@@ -1566,7 +1567,9 @@ export const moves = sqliteTable('moves', {
   heldAt: integer('held_at'),
   /** Whether the account has left this shard. */
   hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
-  /** When the move was ordered, by the operator's clock. Identifies the move: both shards have it. */
+  /**
+   * When the move was ordered, by the operator's clock. Identifies the move: both shards have it.
+   */
   createdAt: integer('created_at').notNull(),
 });
 

@@ -74,8 +74,8 @@ export function deleteOldAnswers(database: Database, now: number): Promise<boole
 }
 
 /**
- * Deletes statistics and counted reads of connections that are older than every period that a client
- * can request. By then statistics are folded into days.
+ * Deletes statistics and counted reads of connections that are older than every period that a
+ * client can request. By then statistics are folded into days.
  */
 export function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
   const firstKept = Math.floor(now / DAY) - DAYS_KEPT;

@@ -75,10 +75,10 @@ const DELETED_IN_SLICES = [
 
 /**
  * Erases a slice of the account that was deleted first: its credentials, members, policies,
- * connections, permissions, activity records, erasure records and stored answers, and the rows of its agents and
- * webhooks. What else belongs to an agent or a webhook is left to
- * `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to stop at
- * any point and to repeat.
+ * connections, permissions, activity records, erasure records and stored answers, and the rows of
+ * its agents and webhooks. What else belongs to an agent or a webhook is left to `erase-agents.ts`
+ * and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to stop at any point and to
+ * repeat.
  * @returns whether there may be more to erase
  */
 export async function eraseAccounts(database: Database, now: number): Promise<boolean> {

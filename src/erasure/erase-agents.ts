@@ -54,8 +54,8 @@ interface DeletedAgent {
 type RecordValues = [lastPosition: number, account: number, ranges: string, note: string];
 
 /**
- * Erases the permissions, audit entries, statistics, counted reads, deliveries and stored answers of
- * deleted agents, slice by slice.
+ * Erases the permissions, audit entries, statistics, counted reads, deliveries and stored answers
+ * of deleted agents, slice by slice.
  *
  * An entry is erased only after it has been sealed into the log's Merkle tree, which keeps its
  * hash: nobody can hide the gap that it leaves. The logs of deleted accounts are never sealed

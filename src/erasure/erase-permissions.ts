@@ -56,9 +56,9 @@ export async function erasePermissions(database: Database, now: number): Promise
 }
 
 /**
- * Whether the row of `permissions` can get no further audit entry, as SQL. The end of a request, and
- * of a token that was never used, is an entry: the row has ended once that is written. A token that
- * was used in part ends without one.
+ * Whether the row of `permissions` can get no further audit entry, as SQL. The end of a request,
+ * and of a token that was never used, is an entry: the row has ended once that is written. A token
+ * that was used in part ends without one.
  */
 export function hasEnded(now: number): SQL {
   return sql`(

@@ -17,8 +17,8 @@ const ACCOUNTS = 50;
 /** Maximum erasure records that one slice deletes. Each may be several thousand bytes. */
 const RECORDS = 10;
 /**
- * Milliseconds until the next look at entries that cannot be erased yet: ones that are not sealed or
- * not counted, or that a file needs.
+ * Milliseconds until the next look at entries that cannot be erased yet: ones that are not sealed
+ * or not counted, or that a file needs.
  */
 const RETRY_DELAY = 5 * MINUTE;
 
@@ -53,10 +53,10 @@ interface AccountSlice {
  * Erases audit entries and activity records whose retention period is over, the oldest of each
  * account first.
  *
- * Entries that are not sealed (hashed into the log's Merkle tree) or not counted (for the statistics
- * of agents) yet, or that an export or report in progress needs, are kept until then. A permission
- * is erased with its last entry, unless it can get further ones: then it is marked in `erase_at`,
- * and erased with the last of these, or when its token ends without one (see
+ * Entries that are not sealed (hashed into the log's Merkle tree) or not counted (for the
+ * statistics of agents) yet, or that an export or report in progress needs, are kept until then. A
+ * permission is erased with its last entry, unless it can get further ones: then it is marked in
+ * `erase_at`, and erased with the last of these, or when its token ends without one (see
  * `erase-permissions.ts`).
  */
 export class RetentionErasure {

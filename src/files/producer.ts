@@ -2,9 +2,9 @@ import type { Reader } from '../db/database';
 import type { FileRow } from './file-records';
 
 /**
- * Opens the producers of one kind of file, which save a `State`. Several producers can make one file, one after the
- * other: each continues where the one before stopped, and the bytes do not depend on where that
- * was.
+ * Opens the producers of one kind of file, which save a `State`. Several producers can make one
+ * file, one after the other: each continues where the one before stopped, and the bytes do not
+ * depend on where that was.
  */
 export interface FileProducerFactory<State = unknown> {
   /**

@@ -21,8 +21,9 @@ export type NewFile = Pick<
 };
 
 /**
- * Inserts a file and enqueues a message: a job makes the file in the background. `files/job.ts` describes the
- * steps from here to the finished file. The file covers no entries that are appended later.
+ * Inserts a file and enqueues a message: a job makes the file in the background. `files/job.ts`
+ * describes the steps from here to the finished file. The file covers no entries that are appended
+ * later.
  * @param answer the response body, which is stored for a retry with the same idempotency key
  * @throws Problem `too_many_exports` if the account has {@link MAX_PROCESSING} processing files
  */

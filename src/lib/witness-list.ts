@@ -17,8 +17,8 @@ const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/;
 export const COSIGNATURE_TYPE = 4;
 
 /**
- * Reads the `witness` lines of a trust policy (https://c2sp.org/tlog-policy), `witness <name> <vkey>
- * <url>`. Lines of other kinds are for verifiers, and are skipped.
+ * Reads the `witness` lines of a trust policy (https://c2sp.org/tlog-policy),
+ * `witness <name> <vkey> <url>`. Lines of other kinds are for verifiers, and are skipped.
  * @returns null if a line is malformed, two have the same name or key, or a key is not of type 0x04
  */
 export function parseWitnesses(policy: string): Witness[] | null {

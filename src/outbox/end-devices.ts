@@ -6,8 +6,8 @@ import type { InternalWriter } from '../ledger/ledger';
 import { closeFeed } from './feed';
 
 /**
- * Makes the statements that end devices of an account: nothing more is sent to them, and a cron task
- * erases their deliveries.
+ * Makes the statements that end devices of an account: nothing more is sent to them, and a cron
+ * task erases their deliveries.
  * @param which the condition that finds the devices
  */
 export function endDevices(

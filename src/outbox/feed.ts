@@ -98,10 +98,10 @@ export function recordEscalation(
 }
 
 /**
- * Returns statements that record for each permission that the condition finds, as an event, that its
- * outcome is missing, and mark the feeds of their accounts as due. They do nothing for an account
- * without a feed, or for a permission of a deleted agent. They must run before the statement that
- * changes the permissions, in the same transaction.
+ * Returns statements that record for each permission that the condition finds, as an event, that
+ * its outcome is missing, and mark the feeds of their accounts as due. They do nothing for an
+ * account without a feed, or for a permission of a deleted agent. They must run before the
+ * statement that changes the permissions, in the same transaction.
  */
 export function recordMissingOutcomes(
   write: Pick<InternalWriter, 'insert' | 'update'>,

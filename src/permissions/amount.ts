@@ -36,9 +36,9 @@ export function amountOf(
 }
 
 /**
- * The amount of a scope, as {@link amountOf} says it. The agent chooses the names of its limits, and
- * so which number leads. So the line names the limit, except where it can only be the amount, and
- * says how many other numbers there are.
+ * The amount of a scope, as {@link amountOf} says it. The agent chooses the names of its limits,
+ * and so which number leads. So the line names the limit, except where it can only be the amount,
+ * and says how many other numbers there are.
  */
 export function amountText(scope: JsonObject, formatNumber?: NumberFormat): string | null {
   const leaves = scopeLeaves(scope);

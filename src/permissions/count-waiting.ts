@@ -4,9 +4,9 @@ import { pendingPermissions } from '../db/schema';
 import { awaitsDecisionOf } from './reviews/reviewers';
 
 /**
- * How many of the most urgent waiting requests are examined. One takes up to three rows: itself, its
- * review and its agent; and the votes on it, where several people have to approve. With what finds
- * the caller these are at most 300 rows.
+ * How many of the most urgent waiting requests are examined. One takes up to three rows: itself,
+ * its review and its agent; and the votes on it, where several people have to approve. With what
+ * finds the caller these are at most 300 rows.
  */
 const MAX_EXAMINED = 98;
 

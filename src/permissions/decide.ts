@@ -166,7 +166,8 @@ interface WaitEnd {
 /**
  * Ends the wait of a pending permission: stores its new columns with the audit entry, and the vote
  * that decided.
- * @returns the permission, or that its review, or the passkey that signed, changed after it was read
+ * @returns the permission, or that its review, or the passkey that signed, changed after it was
+ *   read
  * @throws Problem `not_pending` if it has no review and was decided, expired or was deleted after
  *   it was read
  */

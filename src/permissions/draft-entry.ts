@@ -7,7 +7,9 @@ import type { PermissionRow } from './permission';
 /** The part of a permission that its audit entries repeat. */
 export type EntrySubject = Pick<PermissionRow, 'account' | 'agent' | 'id' | 'action' | 'resource'>;
 
-/** The same of a permission that may not have been read: then `agent` is null, as in {@link Entry}. */
+/**
+ * The same of a permission that may not have been read: then `agent` is null, as in {@link Entry}.
+ */
 export type ClaimedSubject = Omit<EntrySubject, 'agent'> & Pick<Entry, 'agent'>;
 
 /**

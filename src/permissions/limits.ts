@@ -21,8 +21,8 @@ export interface Narrowing {
 /**
  * Returns the limits that a decision grants or denies. An approval may narrow the limits that
  * earlier approvals have left, or else the requested ones; a denial denies the requested ones.
- * @throws Problem `scope_widened` if an approval widens a limit; `invalid_request` if it narrows what
- *   a connection sends
+ * @throws Problem `scope_widened` if an approval widens a limit; `invalid_request` if it narrows
+ *   what a connection sends
  */
 export function limitsOf(
   row: ReviewedPermission,

@@ -149,10 +149,11 @@ function readFilter(caller: SQL | null, input: ListInput): PermissionFilter {
 }
 
 /**
- * The id of the agent to which the list is limited; undefined for a user who names none, and so gets all.
+ * The id of the agent to which the list is limited; undefined for a user who names none, and so
+ * gets all.
  *
- * This is what restricts an agent to its own permissions: without a filter it gets its own id. Null,
- * which matches nothing, if the caller names no agent's id or, as an agent, another one's.
+ * This is what restricts an agent to its own permissions: without a filter it gets its own id.
+ * Null, which matches nothing, if the caller names no agent's id or, as an agent, another one's.
  */
 function wantedAgent(caller: SQL | null, wanted: string | undefined) {
   if (wanted === undefined) return caller ?? undefined;

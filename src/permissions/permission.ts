@@ -285,9 +285,9 @@ export function presentPermission(
 }
 
 /**
- * Whether the request was taken back: it ended undecided before it expired. (A request that has just
- * expired was never updated, until the sweep stores that.) That of a connection which was switched
- * off or deleted expired when it was made: no other request lives less than a minute.
+ * Whether the request was taken back: it ended undecided before it expired. (A request that has
+ * just expired was never updated, until the sweep stores that.) That of a connection which was
+ * switched off or deleted expired when it was made: no other request lives less than a minute.
  */
 export function isWithdrawn({ status, created_at, updated_at, expires_at }: Permission): boolean {
   if (status !== 'expired') return false;

@@ -51,8 +51,7 @@ export const PolicyCreation = lazy(() => {
  * Creates a policy, which applies to later requests only.
  * @throws Problem `invalid_request` if it demands more approvals than it has reviewers, names an
  *   agent or a member who is none of the account, has a rule, a budget or an expiry that its effect
- *   cannot have, or has expired; `conflict` if the account has the maximum number
- *   of policies
+ *   cannot have, or has expired; `conflict` if the account has the maximum number of policies
  */
 export async function createPolicy(
   context: UserContext,

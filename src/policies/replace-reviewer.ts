@@ -38,9 +38,9 @@ interface Replacement {
 
 /**
  * Builds the change that names another member in place of a reviewer, for the transaction that
- * removes or suspends the reviewer, or gives them a role that may not decide. Its guards throw `invalid_request` if a policy would then have
- * too few reviewers, or if the other member is not an active or invited member of the account, and
- * `conflict` if a policy was changed at the same time.
+ * removes or suspends the reviewer, or gives them a role that may not decide. Its guards throw
+ * `invalid_request` if a policy would then have too few reviewers, or if the other member is not an
+ * active or invited member of the account, and `conflict` if a policy was changed at the same time.
  */
 export function replaceReviewer(
   context: UserContext,

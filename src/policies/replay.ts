@@ -129,8 +129,8 @@ export function draftPolicy(
 
 /**
  * Evaluates a draft of a policy, alone, for the account's newest requests, and compares the result
- * with what was decided. Its budget and expiry are ignored. Writes nothing. Requests that are pending or expired are evaluated, but
- * neither agree nor disagree.
+ * with what was decided. Its budget and expiry are ignored. Writes nothing. Requests that are
+ * pending or expired are evaluated, but neither agree nor disagree.
  */
 export async function replayRequests(
   context: UserContext,

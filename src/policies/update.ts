@@ -30,8 +30,8 @@ const PolicyUpdate = lazy(() =>
  * period or key of its budget restarts the count.
  * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than
  *   it has reviewers, names an agent or a member who is none of the account, or has a budget or an
- *   expiry that its effect cannot have; `conflict` if its effect, rule, budget or expiry was changed
- *   at the same time
+ *   expiry that its effect cannot have; `conflict` if its effect, rule, budget or expiry was
+ *   changed at the same time
  */
 export async function updatePolicy(
   context: UserContext,

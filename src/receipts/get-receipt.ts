@@ -31,8 +31,8 @@ interface ReceiptRows extends EntryRows {
 }
 
 /**
- * Returns the receipt of a permission: one JSON value that shows to anybody who has the public keys,
- * without the service, what was asked, decided and used.
+ * Returns the receipt of a permission: one JSON value that shows to anybody who has the public
+ * keys, without the service, what was asked, decided and used.
  * @throws Problem `not_found`; `conflict` while one of its entries is not sealed; `log_refused` if
  *   an entry, or the log, was changed since; `unavailable`
  */

@@ -62,9 +62,9 @@ function selectOrdered(
 }
 
 /**
- * Chooses the entries of a receipt: all, or the first two and the newest ones. If the permission was
- * approved as part of a series, adds the request and the approval of the first permission of it;
- * only then does it take a round trip.
+ * Chooses the entries of a receipt: all, or the first two and the newest ones. If the permission
+ * was approved as part of a series, adds the request and the approval of the first permission of
+ * it; only then does it take a round trip.
  * @returns the entries in the order of the log, and whether none is missing
  */
 export async function chooseEntries(

@@ -87,8 +87,8 @@ export interface DeciderFigures {
   /** How many of its decisions and votes are signed with a passkey. */
   signed: number;
   /**
-   * Approvals by series that the member gave, alone or with others: nobody saw the arguments of these
-   * acts first. Absent if there are none.
+   * Approvals by series that the member gave, alone or with others: nobody saw the arguments of
+   * these acts first. Absent if there are none.
    */
   by_series?: number;
 }

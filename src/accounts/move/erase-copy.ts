@@ -39,8 +39,8 @@ export async function eraseCopy(database: Database, arrival: Move): Promise<void
 }
 
 /**
- * Makes the statements that delete the rows by which an account and its credentials are found. Its other rows are erased
- * later, like those of a deleted account.
+ * Makes the statements that delete the rows by which an account and its credentials are found. Its
+ * other rows are erased later, like those of a deleted account.
  */
 export function deleteAccountRows({ build }: Database, { account, id }: Move): Statement[] {
   const ownAgents = sql`(select ${agents.number} from ${agents} where ${agents.account} = ${account})`;

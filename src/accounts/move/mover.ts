@@ -62,12 +62,12 @@ const SLICES_ON_HOLD = 10;
  * orders a move (`tools/move-account.ts` inserts it); the mover inserts a row on the new shard, the
  * arrival.
  *
- * 1. The account stays in use while {@link COPIED_WHILE_IN_USE} are copied, slice by slice, and then what
- *    was added to its log meanwhile, with the permissions that these entries are about. Nothing of
- *    the account is erased until the move ends.
- * 2. When a slice has reached the end of the log, the account is put on hold: a guard refuses every write
- *    (`ledger/hold.ts`), and it can only be read. The last entries and {@link COPIED_ON_HOLD} are
- *    copied.
+ * 1. The account stays in use while {@link COPIED_WHILE_IN_USE} are copied, slice by slice, and
+ *    then what was added to its log meanwhile, with the permissions that these entries are about.
+ *    Nothing of the account is erased until the move ends.
+ * 2. When a slice has reached the end of the log, the account is put on hold: a guard refuses every
+ *    write (`ledger/hold.ts`), and it can only be read. The last entries and {@link COPIED_ON_HOLD}
+ *    are copied.
  * 3. One transaction deletes the account from this shard and redirects its credentials to the other
  *    shard, where the account is then released. Its remaining rows here are erased like those of a
  *    deleted account.
@@ -76,10 +76,10 @@ const SLICES_ON_HOLD = 10;
  * takes the next numbered turn, and writes nothing if another worker took it (`turns.ts`). Deleting
  * the departure before step 3 abandons the move; the other shard then erases its copy.
  *
- * The column `step` of the arrival says how far the copy is: it counts {@link COPIED_WHILE_IN_USE}, then the
- * log, then {@link COPIED_ON_HOLD}. Numbers of accounts, agents and webhooks differ between shards:
- * `moved-tables.ts` describes which columns are renumbered, and `insert-copies.ts` assigns the new
- * numbers.
+ * The column `step` of the arrival says how far the copy is: it counts {@link COPIED_WHILE_IN_USE},
+ * then the log, then {@link COPIED_ON_HOLD}. Numbers of accounts, agents and webhooks differ
+ * between shards: `moved-tables.ts` describes which columns are renumbered, and `insert-copies.ts`
+ * assigns the new numbers.
  */
 export class Mover {
   private readonly size: SliceSize;

@@ -25,7 +25,9 @@ export const counterSums = sql.raw(COUNTERS.map((name) => `sum(${name})`).join('
 /** Zeros for the counters. */
 export const zeroCounters = sql.raw(COUNTERS.map((name) => `0 as ${name}`).join(', '));
 
-/** The clause of an insertion into `agent_statistics` that adds to the counters of existing rows. */
+/**
+ * The clause of an insertion into `agent_statistics` that adds to the counters of existing rows.
+ */
 export const addToCounters = sql.raw(
   `on conflict (agent, unit, bucket) do update set ${COUNTERS.map(
     (name) => `${name} = ${name} + excluded.${name}`,
@@ -77,8 +79,8 @@ const requestTime = sql`('0x' || hex(substr(entry.permission, 1, 6))) ->> '$'`;
 const logStart = sql`(entry.pos - entry.pos % ${LOG_SPAN_SQL})`;
 
 /**
- * Whether all uses of a token are still in the log, from an entry about it on: they are in the chain
- * from the permission's last entry to this one.
+ * Whether all uses of a token are still in the log, from an entry about it on: they are in the
+ * chain from the permission's last entry to this one.
  */
 const hasAllUses = sql`
   with recursive later (pos, previous, event) as (

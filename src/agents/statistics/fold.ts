@@ -18,9 +18,9 @@ const hour = codeOf(STATISTICS_UNITS, 'hour');
  * longest period in hours, 30 days and the current hour, reads none of them.
  *
  * Folds each hour exactly once, also if two calls run at the same time or one crashes: one
- * transaction adds the hours to their days and deletes them. Nothing of an hour that old changes any more, unless it
- * is counted late: then it is folded later. Skips agents whose account moves to or from another
- * shard.
+ * transaction adds the hours to their days and deletes them. Nothing of an hour that old changes
+ * any more, unless it is counted late: then it is folded later. Skips agents whose account moves to
+ * or from another shard.
  * @param limit how many hours one slice folds
  * @returns whether there may be more to fold
  */

@@ -109,7 +109,8 @@ interface ProvenEntry {
 
 /**
  * Proves that an entry is under the head of a tree (RFC 9162 section 2.1.3).
- * @throws Problem `conflict` if the entry is not sealed yet; LogInconsistent if it was changed since
+ * @throws Problem `conflict` if the entry is not sealed yet; LogInconsistent if it was changed
+ *   since
  */
 export async function proveEntry(
   { head, read }: Tree,

@@ -121,8 +121,8 @@ function splitLinks(text: string): { target: string; rest: string }[] {
 }
 
 /**
- * Makes the answer to a call that the service refused or could not send. It has the members that the
- * SDKs of other services read, and tells them not to try again by themselves.
+ * Makes the answer to a call that the service refused or could not send. It has the members that
+ * the SDKs of other services read, and tells them not to try again by themselves.
  */
 export async function refusalAnswer(problem: Problem, c: HonoContext<AppEnv>): Promise<Response> {
   const response = problemResponse(problem, c);

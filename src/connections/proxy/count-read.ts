@@ -8,8 +8,8 @@ import type { Id } from '../../lib/typeid';
 import { isConnection } from '../connection';
 
 /**
- * Counts a call that a rule allowed without asking, for its agent and the UTC day. If the connection
- * was deleted meanwhile, or the database fails, the call is not counted.
+ * Counts a call that a rule allowed without asking, for its agent and the UTC day. If the
+ * connection was deleted meanwhile, or the database fails, the call is not counted.
  */
 export async function countRead(context: AgentContext, connection: Id<'conn'>): Promise<void> {
   try {

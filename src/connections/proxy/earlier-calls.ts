@@ -51,8 +51,8 @@ export function selectCall(reader: Reader, caller: Caller, { name }: CallLookup)
 
 /**
  * Selects the oldest permission that a call with a new key takes over: made for an equal call that
- * is older than the wait, and still pending, or approved and not used. Most SDKs draw a fresh key for
- * each call, so this is how a program that calls again finds the approval.
+ * is older than the wait, and still pending, or approved and not used. Most SDKs draw a fresh key
+ * for each call, so this is how a program that calls again finds the approval.
  */
 export function selectTakeover(
   reader: Reader,

@@ -37,8 +37,8 @@ export interface ReadCall {
 
 /**
  * The connection of a call.
- * @throws Problem `not_found` if there is none for the agent; `connection_refused` if it is switched
- *   off
+ * @throws Problem `not_found` if there is none for the agent; `connection_refused` if it is
+ *   switched off
  */
 export function requireCallableConnection(
   { principal }: AgentContext,

@@ -46,8 +46,8 @@ const MAX_KEY_LENGTH = 255;
  * Parses a call. What is sent is written from what was parsed.
  * @param target the path and the query below the address of the proxy
  * @param bytes the body of the request
- * @throws Problem `invalid_request`, `unsupported_media_type`; `payload_too_large` if URL and headers
- *   alone are too large for an input
+ * @throws Problem `invalid_request`, `unsupported_media_type`; `payload_too_large` if URL and
+ *   headers alone are too large for an input
  */
 export async function parseCall(
   request: Request,

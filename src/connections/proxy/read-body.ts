@@ -36,8 +36,8 @@ const NO_BODY: ReadBody = {
 
 /**
  * Reads the bytes of a call's body.
- * @throws Problem `payload_too_large` over 1 MiB, without reading the rest; `unsupported_media_type`
- *   for an encoded body
+ * @throws Problem `payload_too_large` over 1 MiB, without reading the rest;
+ *   `unsupported_media_type` for an encoded body
  */
 export async function readBodyBytes(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   const encoding = request.headers.get('Content-Encoding') ?? 'identity';

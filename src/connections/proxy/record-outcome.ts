@@ -24,8 +24,8 @@ const PAUSES = [SECOND, 4 * SECOND, 15 * SECOND];
 
 /**
  * Stores the outcome of an act, as the word of the service: also where the agent's key has ended
- * meanwhile. If the database fails, tries again. If all tries fail, the outcome stays awaited, until
- * it becomes unknown.
+ * meanwhile. If the database fails, tries again. If all tries fail, the outcome stays awaited,
+ * until it becomes unknown.
  * @param find finds the account, which may have moved
  */
 export async function recordOutcome(

@@ -166,8 +166,8 @@ function problemOfLoss(reason: Loss, timeout: number): Problem {
 }
 
 /**
- * The pause that an answer 429 asks for (RFC 9110 section 10.2.3), in milliseconds; null for another
- * answer, or if it asks for none.
+ * The pause that an answer 429 asks for (RFC 9110 section 10.2.3), in milliseconds; null for
+ * another answer, or if it asks for none.
  */
 function retryPause(response: Response, now: number): number | null {
   if (response.status !== TOO_MANY_REQUESTS) return null;

@@ -36,7 +36,8 @@ type RuleSettings = Pick<ConnectionRow, 'slug' | 'rules'>;
 /**
  * Says what happens with a call, by the first rule that fits it. A call that none fits is denied.
  * @throws Problem `invalid_request` if a field that the rule reads stands twice, or if the call
- *   makes no valid request; `payload_too_large` if the rule wants the whole input, and it is too large
+ *   makes no valid request; `payload_too_large` if the rule wants the whole input, and it is too
+ *   large
  */
 export function matchRule({ slug, rules }: RuleSettings, call: ParsedCall): Match {
   const rule = rules.find((each) => fits(each, call));
@@ -89,7 +90,10 @@ function readScope({ scope = {} }: StoredConnectionRule, call: ParsedCall): Json
   return read;
 }
 
-/** The title of a rule with the fields of a call; without one, or if nothing is seen of it, the call's address. */
+/**
+ * The title of a rule with the fields of a call; without one, or if nothing is seen of it, the
+ * call's address.
+ */
 function titleOf(rule: StoredConnectionRule, call: ParsedCall, place: string): string {
   const written = rule.title?.replace(FIELD_REFERENCES, (_, name: string) => {
     const value = call.field(name);

@@ -4,8 +4,8 @@ const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
 
 /**
  * Says why a pattern can match no path of a call; null if it can match one. Paths begin with `/`,
- * have neither empty nor dot segments, and are compared with their unreserved characters decoded and
- * all others percent-encoded in upper case.
+ * have neither empty nor dot segments, and are compared with their unreserved characters decoded
+ * and all others percent-encoded in upper case.
  */
 export function findPathPatternFault(pattern: string): string | null {
   if (!/^[/*]/.test(pattern)) return 'must begin with / or *';

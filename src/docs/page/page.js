@@ -1,4 +1,7 @@
-/** Sends a request to the origin of this page, whichever of the service's addresses the document names. */
+/**
+ * Sends a request to the origin of this page, whichever of the service's addresses the document
+ * names.
+ */
 function keepToThisOrigin(request) {
   const { pathname, search } = new URL(request.url, location.origin);
   request.url = location.origin + pathname + search;

@@ -13,13 +13,15 @@ export const requestPermissionTool = defineTool({
   name: 'request_permission',
   title: 'Request permission',
   description:
-    'Ask for permission before an act. Say exactly what you want to do: action and resource, limits in scope, why in ' +
-    'reason, the exact arguments of the act in input, and for the people who decide a preview. Give an external_id, such ' +
-    'as the id of the tool call: then asking again finds the same request instead of making another one. Before ' +
-    'many acts of one kind, say in series how many: a person may then approve them at once, but each still needs its own ' +
-    'request. The answer may ' +
-    'be decided already. pending: call wait_for_decision. approved: call use_token right before you act, with exactly ' +
-    'the same input. With reports_outcome, call report_outcome after the act. denied: do not act, do not try again or in another way, and tell your user.',
+    'Ask for permission before an act. Say exactly what you want to do: action and resource, ' +
+    'limits in scope, why in reason, the exact arguments of the act in input, and for the people ' +
+    'who decide a preview. Give an external_id, such as the id of the tool call: then asking again ' +
+    'finds the same request instead of making another one. Before many acts of one kind, say in ' +
+    'series how many: a person may then approve them at once, but each still needs its own ' +
+    'request. The answer may be decided already. pending: call wait_for_decision. approved: call ' +
+    'use_token right before you act, with exactly the same input. With reports_outcome, call ' +
+    'report_outcome after the act. denied: do not act, do not try again or in another way, and ' +
+    'tell your user.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   admit: requireAgent,
   input: PermissionRequest,

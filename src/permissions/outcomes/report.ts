@@ -107,8 +107,8 @@ async function storeReport(
 
 /**
  * Stores an outcome.
- * @returns false if it was reported before that the act succeeded or failed, or if the permission is
- *   no longer there: then nothing is written
+ * @returns false if it was reported before that the act succeeded or failed, or if the permission
+ *   is no longer there: then nothing is written
  */
 export async function storeOutcome(
   ledger: Ledger,

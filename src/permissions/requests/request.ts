@@ -35,15 +35,16 @@ interface Loaded extends Rules {
 }
 
 interface RequestPermissionContext extends AgentContext {
-  /** Authenticates the agent again, who may have lost access meanwhile, and loads the rows again. */
+  /**
+   * Authenticates the agent again, who may have lost access meanwhile, and loads the rows again.
+   */
   reload: () => Promise<Loaded>;
 }
 
 /**
  * Creates a permission. If an active policy applies, it decides at once, and an approved permission
- * is returned with its token. Otherwise a live series that covers it approves it, or it waits until it
- * expires: for reviewers if a
- * review policy applies, else for any person who may decide.
+ * is returned with its token. Otherwise a live series that covers it approves it, or it waits until
+ * it expires: for reviewers if a review policy applies, else for any person who may decide.
  *
  * If the agent has already sent the same request under the same external id, returns that
  * permission as it is now, and writes nothing. If several such requests come at the same time, one

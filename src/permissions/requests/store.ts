@@ -35,8 +35,8 @@ export interface StoredWith {
  * Stores a new request with its ruling and their entries, in one transaction.
  * @param also what to check and to store in the same transaction
  * @returns the permission as the agent sees it
- * @throws RulingOutdated if the ruling's guard does not hold; the error of a guard; PendingQuotaFull; ConstraintError of
- *   the external id; CredentialEnded; nothing was written
+ * @throws RulingOutdated if the ruling's guard does not hold; the error of a guard;
+ *   PendingQuotaFull; ConstraintError of the external id; CredentialEnded; nothing was written
  */
 export async function storeRequest(
   context: AgentContext,

@@ -12,7 +12,9 @@ import type { Ruling } from './ruling';
 export interface Rules {
   /** The account's active policies. */
   policies: PolicyRow[];
-  /** The live series of the agent, at least those for the action and the resource of the request. */
+  /**
+   * The live series of the agent, at least those for the action and the resource of the request.
+   */
   liveSeries: SeriesRow[];
 }
 

@@ -27,8 +27,8 @@ export interface SeriesCandidate {
  *
  * Action and resource are equal texts. The scope has the same keys, with equal values; the values
  * that may vary are at most as wide as the granted ones, and no number in them is negative. The
- * request is for one use, and the same connection makes it, or none does. It would wait for the same people: the same review policy, unchanged,
- * routes it, or none does.
+ * request is for one use, and the same connection makes it, or none does. It would wait for the
+ * same people: the same review policy, unchanged, routes it, or none does.
  */
 export function covers(acts: CoveredActs, request: SeriesCandidate): boolean {
   if (request.action !== acts.action || request.resource !== acts.resource) return false;

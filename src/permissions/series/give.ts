@@ -28,8 +28,8 @@ export interface GivenSeries {
 }
 
 /**
- * Refuses a series that outlives the account's audit log: its approvals could then name people whose
- * decision is erased.
+ * Refuses a series that outlives the account's audit log: its approvals could then name people
+ * whose decision is erased.
  * @throws Problem `invalid_request`
  */
 export function requireKeptSeries(account: AccountRef, given: SeriesTerms | undefined): void {

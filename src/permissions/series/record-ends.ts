@@ -16,9 +16,9 @@ const SLICE = 10;
 class EndedMeanwhile extends Error {}
 
 /**
- * Records the ends of series whose agent got another owner, or whose giver left or got another role:
- * one activity record each, `series.ended`. It looks only at the accounts that `checkSeries` marks.
- * Such a series approves nothing from the change itself on, recorded or not.
+ * Records the ends of series whose agent got another owner, or whose giver left or got another
+ * role: one activity record each, `series.ended`. It looks only at the accounts that `checkSeries`
+ * marks. Such a series approves nothing from the change itself on, recorded or not.
  * @returns whether there may be more
  */
 export async function recordEndedSeries(context: {

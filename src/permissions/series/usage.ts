@@ -27,8 +27,8 @@ export const SeriesUsage = lazy(() =>
 export type SeriesUsage = LazyOutput<typeof SeriesUsage>;
 
 /**
- * When a series, a row of `series`, ended before it expired; NULL if it did not. The end of a series
- * whose giver has left is the giver's last change, until the sweep has recorded it.
+ * When a series, a row of `series`, ended before it expired; NULL if it did not. The end of a
+ * series whose giver has left is the giver's last change, until the sweep has recorded it.
  */
 export function earlyEndOfSeries(now: number | SQL) {
   return sql<number | null>`coalesce(series.ended_at, iif(${hasItsGivers}, null, (

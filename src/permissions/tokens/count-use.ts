@@ -47,9 +47,9 @@ export function usesLeftGuard(
 }
 
 /**
- * Makes the statement that counts one use of a token and returns the numbers of uses. The outcome is
- * then awaited if one was promised. It matches no permission whose token was revoked or has expired,
- * or whose agent is inactive. A guard must check that a use is left.
+ * Makes the statement that counts one use of a token and returns the numbers of uses. The outcome
+ * is then awaited if one was promised. It matches no permission whose token was revoked or has
+ * expired, or whose agent is inactive. A guard must check that a use is left.
  * @param usedBy who takes the use, and so reports the outcome
  */
 export function countUse(

@@ -95,8 +95,8 @@ export type Introspection = LazyOutput<typeof Introspection>;
 
 /**
  * Returns the claims of a token if it is active, its agent is too and the account is not stopped,
- * and otherwise only that it is inactive (RFC 7662, with the authorization details of RFC 9396 section 9.2). This does not count
- * as a use.
+ * and otherwise only that it is inactive (RFC 7662, with the authorization details of RFC 9396
+ * section 9.2). This does not count as a use.
  */
 export async function introspectToken(
   { principal, runtime, config }: Context,

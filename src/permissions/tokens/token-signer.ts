@@ -75,8 +75,8 @@ export class TokenSigner {
   }
 
   /**
-   * Reads the claims of a token that one of the keys signed, whatever its status; null for any other
-   * text.
+   * Reads the claims of a token that one of the keys signed, whatever its status; null for any
+   * other text.
    */
   async readClaims(token: string): Promise<TokenClaims | null> {
     if (!CANONICAL.test(token)) return null;

@@ -16,10 +16,10 @@ import { readToken } from './token-input';
 import { type Grant, TokenUse, type UsedToken } from './use-fields';
 
 // A use in one round trip. The token is signed and says what its permission says, and the isolate
-// remembers who calls, so nothing has to be read before the use is written. Both may be out of date.
-// So guards in the transaction check both:
-// - `permission_is_as_claimed`: the row says what the token says, the caller may use it, and a use is
-//   left. If the token is revoked or has expired, `countUse` matches no row;
+// remembers who calls, so nothing has to be read before the use is written. Both may be out of
+// date. So guards in the transaction check both:
+// - `permission_is_as_claimed`: the row says what the token says, the caller may use it, and a use
+//   is left. If the token is revoked or has expired, `countUse` matches no row;
 // - those of every entry: the credential and the account, a stop, a hold, the room in the log.
 // The statements read from the row what neither the token nor the remembered caller says: the
 // agent's number, the policy, the numbers of uses, and whether an outcome was promised.

@@ -18,8 +18,8 @@ type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
 
 /**
  * Takes one use of a token, and returns what the token allows.
- * @throws Problem `account_stopped`; `token_not_active`, with the reason; `conflict` if the account's
- *   log is full; `unavailable` if the token could not be used for a moment but can be now
+ * @throws Problem `account_stopped`; `token_not_active`, with the reason; `conflict` if the
+ *   account's log is full; `unavailable` if the token could not be used for a moment but can be now
  */
 export async function useToken(
   context: Context,

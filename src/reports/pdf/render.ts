@@ -1,4 +1,5 @@
-// The reference is for projects that compile this file from another folder and do not find its declarations.
+// The reference is for projects that compile this file from another folder and do not find its
+// declarations.
 /// <reference path="./libraries.d.ts" />
 import exported from 'pdfmake/js/Printer.js';
 import type { ReportContent } from '../content';
