@@ -33,9 +33,14 @@ document.addEventListener('htmx:after:swap', () => {
 // What works only with the script.
 for (const element of document.querySelectorAll<HTMLElement>('[data-with-script]'))
   element.hidden = false;
-// On a phone these strips scroll sideways: the current one has to be in sight.
-for (const current of document.querySelectorAll('.tabs [aria-current], .pills [aria-current]'))
-  current.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+// On a phone these strips scroll sideways. The style sheet keeps the current one in sight; this
+// shows it at its place, after the one before it.
+for (const before of document.querySelectorAll<HTMLElement>(
+  ':is(.tabs, .pills) > :has(+ [aria-current])',
+)) {
+  const strip = before.parentElement;
+  strip?.scrollTo({ left: before.offsetLeft - strip.offsetLeft });
+}
 fillInTimeZone(document);
 markEmptyDates();
 startPasskeys();
