@@ -11,6 +11,7 @@ import type { UserContext } from '../http/context';
 import { openPage, type Page } from '../http/page';
 import { byId, type Id, idBytes, parseId } from '../lib/typeid';
 import { readStored } from './contents';
+import { findContradictions } from './contradictions';
 import { reviewedColumns } from './find-permission';
 import { notifiedNobodySql } from './notified-nobody';
 import { type Permission, presentPermission, type ReviewedPermission } from './permission';
@@ -24,6 +25,8 @@ export interface WaitingRequest {
   /** Its id for callers who may not read agents. */
   agentName: string;
   preview: Preview | null;
+  /** Whether a field of the preview differs from the argument that it restates. */
+  isContradictory: boolean;
   standing: Standing;
   /** Whether every message to people about it has failed so far. */
   notifiedNobody: boolean;
@@ -77,6 +80,7 @@ export async function listWaiting(
         ...reviewedColumns(now),
         agentName: aliased(agents.name, 'agent_name'),
         preview: permissionContents.preview,
+        input: permissionContents.input,
         voter: voterSql(member?.id ?? null, now),
         notifiedNobody: notifiedNobodySql,
         place: sql<number>`page.place`.as('place'),
@@ -97,17 +101,20 @@ export async function listWaiting(
   const showsNames = principal.scopes.includes('agents:read');
   const present = ({
     agentName,
-    preview,
+    preview: storedPreview,
+    input,
     notifiedNobody,
     place: _,
     isEnd,
     ...row
   }: WaitingRow): WaitingRequest | null => {
     if (isEnd) return null;
+    const preview = readStored<Preview>(storedPreview);
     return {
       permission: presentPermission(row, now, principal),
       agentName: showsNames ? agentName : row.agentId,
-      preview: readStored<Preview>(preview),
+      preview,
+      isContradictory: preview !== null && isContradictory(preview, input),
       standing: standingOf(row.review, row.voter, member?.id),
       notifiedNobody,
     };
@@ -116,11 +123,18 @@ export async function listWaiting(
   return page.make(found, present, { position, isCut: found.some(({ isEnd }) => isEnd) });
 }
 
+/** @param input the stored arguments; null if the service does not have them */
+function isContradictory(preview: Preview, input: string | null): boolean {
+  if (input === null || !preview.fields?.some(({ of }) => of !== undefined)) return false;
+  return findContradictions(preview, JSON.parse(input)).length > 0;
+}
+
 type Position = `${number}.${Id<'perm'>}`;
 
 type WaitingRow = ReviewedPermission & {
   agentName: string;
   preview: string | null;
+  input: string | null;
   voter: Pick<Voter, 'isEligible' | 'isOwner'> | null;
   notifiedNobody: boolean;
   /** When it expires; in the order `newest`, the sequence of its request in the log. */

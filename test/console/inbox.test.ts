@@ -307,6 +307,32 @@ it('shows the ended requests by state, with who decided, and filters by agent', 
   );
 });
 
+it('marks requests whose words differ from their arguments, and shows no argument', async () => {
+  const { agent, browser } = await open();
+  const ask = (value: string, act: object) =>
+    agent.request({
+      ...act,
+      preview: { title: 'Pay', fields: [{ label: 'To', value, of: '/to' }] },
+    });
+  const differing = await ask('supplier-3', { input: { to: 'attacker' } });
+  const same = await ask('supplier-3', { input: { to: 'supplier-3' }, resource: 'mail:a' });
+  const unseen = await ask('supplier-3', {
+    input_digest: `sha-256:${'A'.repeat(43)}`,
+    resource: 'mail:b',
+  });
+  const { text } = await browser.get('/console');
+  expect(text).not.toContain('attacker');
+  const marked = (id: string) => {
+    const [, row = ''] = text.split(`<li id="${id}"`);
+    return readText(`<li${row.split('</a>')[0]}`).includes('differs from what is binding');
+  };
+  expect([differing, same, unseen].map(({ id }) => marked(id))).toEqual([true, false, false]);
+  for (let i = 0; i < 2; i++) await ask('supplier-3', { input: { to: 'supplier-3' } });
+  const group = readText((await browser.get('/console')).text);
+  expect(group).toContain('differs from what is binding 3 like this');
+  expect(group.match(/differs from what is binding/g)).toHaveLength(2);
+});
+
 it('cuts long texts, so that one request does not push the others out of sight', async () => {
   const { agent, browser } = await open();
   const long = 'W'.repeat(2_000);
@@ -549,7 +575,7 @@ it('shows requests that are alike together, with what differs in columns, and de
       .toSorted(),
   );
   const text = readText(page.text);
-  expect(text).toContain('3 like this payout.send on ledger:main of Mail assistant');
+  expect(text).toContain('3 like this · ledger:main Mail assistant · payout.send');
   expect(text).toContain('amount 7 to 1,500 currency EUR');
   expect(text).not.toContain('2 like this');
   expect(text).toMatch(/Request 3 asks for a series ?: with it you can also approve the next 19/);

@@ -42,6 +42,27 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
     await target.tap();
   }
 
+  /** Whether nothing around a text cuts any of it off. */
+  const isWhole = (text: Locator): Promise<boolean> =>
+    text.evaluate((element) => {
+      const { left, right, top, bottom } = element.getBoundingClientRect();
+      const isOutside = (around: Element): boolean => {
+        const box = around.getBoundingClientRect();
+        const { display, overflow } = getComputedStyle(around);
+        const clips = display !== 'contents' && overflow !== 'visible';
+        return (
+          clips &&
+          (left < box.left - 1 ||
+            right > box.right + 1 ||
+            top < box.top - 1 ||
+            bottom > box.bottom + 1)
+        );
+      };
+      for (let each: Element | null = element; each; each = each.parentElement)
+        if (isOutside(each)) return false;
+      return right > left && element.scrollWidth <= element.clientWidth + 1;
+    });
+
   const picture = async (name: string) => {
     if (!PICTURES) return;
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -157,6 +178,63 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
     expect(tab?.x).toBeGreaterThanOrEqual(0);
     expect((tab?.x ?? 0) + (tab?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
     expect(await page.evaluate('scrollY')).toBe(0);
+  });
+
+  it('sees it without the script too', async () => {
+    const { cookies } = await page.context().storageState();
+    const plain = await local.browser.newContext({ viewport: PHONE, javaScriptEnabled: false });
+    await plain.addCookies(cookies);
+    const other = await plain.newPage();
+    for (const query of ['', '?for=others', '?status=expired', '?outcome=unknown']) {
+      await other.goto(`${local.origin}/console${query}`);
+      const tab = await other.locator('.tabs [aria-current]').boundingBox();
+      expect([query, (tab?.x ?? -1) >= 0]).toEqual([query, true]);
+      expect((tab?.x ?? 0) + (tab?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+    }
+    await plain.close();
+  });
+
+  it('reads when and by whom something was decided', async () => {
+    await page.goto(`${local.origin}/console?decided_by=me`);
+    await picture('past');
+    const rows = await page.locator('.request').all();
+    expect(rows).toHaveLength(PAYOUTS + OTHERS - 1);
+    for (const row of rows) {
+      const [time, box] = [row.locator('time'), await row.boundingBox()];
+      expect(box?.height).toBeLessThanOrEqual(96);
+      expect(await isWhole(time)).toBe(true);
+      expect(await time.textContent()).toContain(String(new Date().getFullYear()));
+      expect(await row.locator('.deciders').isVisible()).toBe(true);
+    }
+  });
+
+  it('reads the whole action, and groups in line with single requests', async () => {
+    const { api_key } = await call('POST', '/v1/agents', {
+      name: 'Deployments of the northern region',
+    });
+    const actions = ['repository.deploy.create', 'repository.environment.deploy.now', 'a.b'];
+    const ids: string[] = [];
+    for (const action of [...actions, 'a.c', 'a.c', 'a.c']) {
+      const act = { action, resource: `repository:${action}`, scope: { amount: ids.length } };
+      ids.push((await call('POST', '/v1/permissions', act, api_key)).id);
+    }
+    await page.goto(`${local.origin}/console`);
+    await picture('actions');
+    const group = page.locator('.alike summary');
+    const rows = [...ids.slice(0, 3).map((id) => page.locator(`#${id}`)), group];
+    for (const [index, row] of rows.entries()) {
+      expect((await row.boundingBox())?.height).toBeLessThanOrEqual(96);
+      const code = row.locator('.by code');
+      expect(await code.textContent()).toBe(actions[index] ?? 'a.c');
+      expect(await isWhole(code)).toBe(true);
+    }
+    // The name of the agent gives way before the time, which has room beside a short action.
+    for (const row of [rows[0], rows[2], group])
+      expect(await isWhole(row?.locator('.side time') as Locator)).toBe(true);
+    const names = ['.what > a', '.what > a', '.what > a', '.name'];
+    const starts = rows.map(async (row, i) => (await row.locator(names[i] ?? '').boundingBox())?.x);
+    expect(new Set(await Promise.all(starts)).size).toBe(1);
+    for (const id of ids) await call('POST', `/v1/permissions/${id}/deny`, {});
   });
 
   it('finds at the end what was set aside', async () => {

@@ -6,10 +6,10 @@ import type { WaitingRequest } from '../../permissions/list-waiting';
 import { shortPathLabel } from '../../permissions/path-label';
 import { usePage } from '../frame/page-context';
 import { Table } from '../parts/blocks';
-import { Code, Numeral, TimeLeft, Written } from '../parts/inline';
-import { Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
+import { Numeral, TimeLeft, Written } from '../parts/inline';
+import { AgentAndAction, Differs, Limit, MAX_IN_LIST, RequestTitle } from '../parts/request';
 import { DENY_FORM } from './deny-bar';
-import { DenyBox, type InboxReader, mayDeny } from './waiting-row';
+import { Asker, DenyBox, type InboxReader, mayDeny } from './waiting-row';
 
 /** Fewer requests that are alike stand in the list one by one. */
 const LEAST = 3;
@@ -47,17 +47,7 @@ interface AlikeProps {
 export function Alike({ requests, reader }: AlikeProps) {
   const [first] = requests;
   if (!first) return null;
-  const { action, resource } = first.permission;
-  const { formatNumber } = usePage();
-  const { common, differing } = compareLimits(requests);
-  const shown = [
-    ...differing
-      .slice(0, MAX_LIMITS)
-      .map((limit) => ({ ...limit, value: spanOf(limit, formatNumber) })),
-    ...common
-      .slice(0, MAX_LIMITS)
-      .map((limit) => ({ ...limit, value: valueText(limit.values[0], formatNumber) })),
-  ];
+  const limits = compareLimits(requests);
   const hasTitles = new Set(requests.map(({ permission }) => permission.title)).size > 1;
   const deniable = requests.filter(mayDeny);
   return (
@@ -66,32 +56,11 @@ export function Alike({ requests, reader }: AlikeProps) {
         id={`alike-${encodeURIComponent(keyOf(first))}`}
         open={requests.some(({ permission }) => reader.checked.includes(permission.id))}
       >
-        <summary data-row>
-          <span class="what">
-            <strong>{requests.length} like this</strong> <Code text={action} /> on{' '}
-            <Written text={shorten(resource, MAX_IN_LIST)} />
-            <span class="soft">
-              {' '}
-              of <Written text={shorten(first.agentName, MAX_IN_LIST)} />
-            </span>
-          </span>
-          <span class="amounts">
-            {shown.map(({ label, value }, index) => (
-              <>
-                <span>
-                  <Limit label={label} value={value} number={index + 1} />
-                </span>{' '}
-              </>
-            ))}
-          </span>
-          <span class="soft">
-            the first: <TimeLeft until={first.permission.expires_at} />
-          </span>
-        </summary>
+        <AlikeSummary requests={requests} first={first} limits={limits} />
         <AlikeTable
           requests={requests}
           reader={reader}
-          differing={differing.slice(0, MAX_LIMITS)}
+          differing={limits.differing.slice(0, MAX_LIMITS)}
           hasTitles={hasTitles}
         />
         {reader.mayDecide && <SeriesOffer requests={requests} />}
@@ -110,6 +79,49 @@ export function Alike({ requests, reader }: AlikeProps) {
         )}
       </details>
     </li>
+  );
+}
+
+interface AlikeSummaryProps {
+  requests: WaitingRequest[];
+  first: WaitingRequest;
+  limits: ReturnType<typeof compareLimits>;
+}
+
+/** The line of a group, which reads like that of a single request. */
+function AlikeSummary({ requests, first, limits }: AlikeSummaryProps) {
+  const { action, resource, expires_at } = first.permission;
+  const { formatNumber } = usePage();
+  const differing = limits.differing
+    .slice(0, MAX_LIMITS)
+    .map((limit) => ({ ...limit, value: spanOf(limit, formatNumber) }));
+  const common = limits.common
+    .slice(0, MAX_LIMITS)
+    .map((limit) => ({ ...limit, value: valueText(limit.values[0], formatNumber) }));
+  return (
+    <summary class="request" data-row>
+      <span class="what">
+        <span class="name">
+          {requests.some(({ isContradictory }) => isContradictory) && [<Differs />, ' ']}
+          {requests.length} like this · <Written text={shorten(resource, MAX_IN_LIST)} />
+        </span>{' '}
+        <span class="soft by">
+          <AgentAndAction agent={<Asker name={first.agentName} />} action={action} />
+        </span>{' '}
+        <span class="amounts">
+          {[...differing, ...common].map(({ label, value }, index) => (
+            <>
+              <span>
+                <Limit label={label} value={value} number={index + 1} />
+              </span>{' '}
+            </>
+          ))}
+        </span>
+      </span>{' '}
+      <span class="side">
+        <TimeLeft until={expires_at} /> <span class="soft">for the first of them</span>
+      </span>
+    </summary>
   );
 }
 
@@ -162,6 +174,7 @@ function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps)
                   name
                 )}
               </a>
+              {request.isContradictory && [' ', <Differs />]}
             </td>
             {differing.map(({ values }) => (
               <td>

@@ -8,7 +8,7 @@ import { OutcomeBadge } from '../permission/outcome';
 /** Requests that have ended. */
 export function EndedList({ permissions }: { permissions: Permission[] }) {
   return (
-    <ul class="requests ended">
+    <ul class="requests">
       {permissions.map((permission) => (
         <EndedRow permission={permission} />
       ))}
@@ -25,7 +25,7 @@ export function DecidedList({
   member: Id<'member'> | undefined;
 }) {
   return (
-    <ul class="requests ended">
+    <ul class="requests">
       {permissions.map((permission) => (
         <RequestRow request={permission} agent={<Named id={permission.agent_id} />}>
           <Everybody permission={permission} />
@@ -46,7 +46,7 @@ function timeOfDecision(permission: Permission, member: Id<'member'> | undefined
 /** Requests whose acts have an unknown outcome. */
 export function UnknownList({ permissions }: { permissions: Permission[] }) {
   return (
-    <ul class="requests ended">
+    <ul class="requests">
       {permissions.map((permission) => (
         <UnknownRow permission={permission} />
       ))}
@@ -84,14 +84,14 @@ function Everybody({ permission }: { permission: Permission }) {
   if (status === 'approved') others.delete('approve');
   if (status === 'denied') others.delete('deny');
   return (
-    <>
+    <span class="deciders">
       {decided_at && ['by ', <Deciders permission={permission} />, ', ']}
       {[...others].map(([decision, votes]) => [
         VOTED[decision],
         joinElements(votes.map(voterOf), ' and '),
         ', ',
       ])}
-    </>
+    </span>
   );
 }
 
@@ -105,10 +105,10 @@ function UnknownRow({ permission }: { permission: Permission }) {
       badge={<OutcomeBadge status="unknown" />}
     >
       {outcome?.summary && (
-        <>
+        <span class="wide">
           The program says: “<Written text={shorten(outcome.summary, MAX_IN_LIST)} />”
           <br />
-        </>
+        </span>
       )}
       Approved <End permission={permission} />
     </RequestRow>

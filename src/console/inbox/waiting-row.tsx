@@ -5,8 +5,15 @@ import type { Id } from '../../lib/typeid';
 import { limitValues, valueText } from '../../permissions/limit-texts';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { usePage } from '../frame/page-context';
-import { Code, Named, TimeLeft, toOneLine, Written } from '../parts/inline';
-import { Limit, MAX_IN_LIST, RequestName, RequestTitle } from '../parts/request';
+import { Named, TimeLeft, toOneLine, Written } from '../parts/inline';
+import {
+  AgentAndAction,
+  Differs,
+  Limit,
+  MAX_IN_LIST,
+  RequestName,
+  RequestTitle,
+} from '../parts/request';
 import { pluralOf } from '../parts/words';
 import { cardAddress } from '../permission/queue';
 import { DENY_FORM } from './deny-bar';
@@ -39,10 +46,9 @@ interface WaitingRowProps {
 
 /** A request that waits, as a line of the list, with what one needs to judge it. */
 export function WaitingRow({ request, reader }: WaitingRowProps) {
-  const { permission, agentName, preview, standing, notifiedNobody } = request;
+  const { permission, agentName, preview, isContradictory, standing, notifiedNobody } = request;
   const { id, action, title, connection_id, scope, expires_at } = permission;
   const { formatNumber } = usePage();
-  const by = shorten(agentName, MAX_IN_LIST);
   const limits = limitValues(scope)
     .map(([label, value], index) => ({ label, value, number: index + 1 }))
     .toSorted((a, b) => amountRank(a.value) - amountRank(b.value));
@@ -55,13 +61,11 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
       <DenyBox request={request} reader={reader} />
       <div class="what">
         <a href={cardAddress(id, reader.agentId)}>
+          {isContradictory && [<Differs />, ' ']}
           <RequestName request={permission} />
         </a>
         <p class="soft by">
-          <strong>
-            <Written text={by} />
-          </strong>{' '}
-          · <Code text={action} />
+          <AgentAndAction agent={<Asker name={agentName} />} action={action} />
         </p>
         {title !== null && (
           <p class="soft title">
@@ -98,6 +102,15 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
         {notifiedNobody && <p class="fault">Nobody has been notified of it</p>}
       </div>
     </li>
+  );
+}
+
+/** The agent that asks, in a list of requests that wait. */
+export function Asker({ name }: { name: string }) {
+  return (
+    <strong>
+      <Written text={shorten(name, MAX_IN_LIST)} />
+    </strong>
   );
 }
 

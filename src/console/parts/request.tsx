@@ -51,6 +51,18 @@ export function RequestName({ request }: { request: Permission }) {
   );
 }
 
+/**
+ * Marks a request whose words differ from its arguments. The card says which ones; a list shows no
+ * arguments.
+ */
+export function Differs() {
+  return (
+    <span class="badge bad">
+      differs<span class="wide"> from what is binding</span>
+    </span>
+  );
+}
+
 /** A limit in a list: its label as code, and its value. */
 export function Limit({ label, value, number }: { label: string; value: string; number: number }) {
   return (
@@ -121,6 +133,16 @@ export function voterOf({ by, name }: { by: string; name: string | null }): Chil
   return name === null ? <Named id={by} /> : <Written text={name} />;
 }
 
+/** Who asks for which action, as one line of a list. On a phone the agent gives way. */
+export function AgentAndAction({ agent, action }: { agent?: Child; action: string }) {
+  return (
+    <>
+      {agent && <span>{agent} · </span>}
+      <Code text={action} />
+    </>
+  );
+}
+
 interface RequestRowProps {
   request: Permission;
   /** Who asked, where the list has requests of several agents. */
@@ -141,9 +163,7 @@ export function RequestRow({ request, agent, badge, children }: RequestRowProps)
           <RequestName request={request} />
         </a>
         <p class="soft by">
-          {agent}
-          {agent && ' · '}
-          <Code text={action} />
+          <AgentAndAction agent={agent} action={action} />
         </p>
         {title !== null && (
           <p class="soft title">
@@ -151,7 +171,7 @@ export function RequestRow({ request, agent, badge, children }: RequestRowProps)
           </p>
         )}
       </div>
-      <div class="side">
+      <div class="side dated">
         {badge ?? <StateBadge request={request} />}
         <p class="soft">{children}</p>
       </div>

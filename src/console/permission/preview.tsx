@@ -1,5 +1,6 @@
 import type { Json } from '../../lib/json';
 import { shorten } from '../../lib/text';
+import { findContradictions } from '../../permissions/contradictions';
 import type { Preview } from '../../permissions/preview';
 import { compareRestated } from '../../permissions/restated-argument';
 import { Code, toOneLine, Written, WrittenText } from '../parts/inline';
@@ -67,12 +68,8 @@ const MAX_NAMED = 3;
  * Says at the top of a card that fields of the preview differ from the arguments that they restate;
  * nothing if none does.
  */
-export function Contradictions({ preview: { fields = [] }, input, isOfConnection }: PreviewProps) {
-  const differing = fields.flatMap(({ label, value, of }) => {
-    if (of === undefined || input === undefined) return [];
-    const result = compareRestated(value, of, input);
-    return result.kind === 'same' ? [] : [{ label, value, result }];
-  });
+export function Contradictions({ preview, input, isOfConnection }: PreviewProps) {
+  const differing = findContradictions(preview, input);
   if (differing.length === 0) return null;
   return (
     <div class="notice bad">

@@ -1,0 +1,27 @@
+import type { Json } from '../lib/json';
+import type { Preview } from './preview';
+import { compareRestated, type Restatement } from './restated-argument';
+
+/** A field of a preview that differs from the argument that it restates. */
+export interface Contradiction {
+  label: string;
+  value: string;
+  result: Exclude<Restatement, { kind: 'same' }>;
+}
+
+/**
+ * Finds the fields of a preview that differ from the arguments that they restate, or name an
+ * argument that does not exist.
+ * @param input undefined if the service does not have the arguments
+ */
+export function findContradictions(
+  { fields = [] }: Preview,
+  input: Json | undefined,
+): Contradiction[] {
+  if (input === undefined) return [];
+  return fields.flatMap(({ label, value, of }) => {
+    if (of === undefined) return [];
+    const result = compareRestated(value, of, input);
+    return result.kind === 'same' ? [] : [{ label, value, result }];
+  });
+}
