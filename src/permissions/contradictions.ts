@@ -4,8 +4,7 @@ import { compareRestated, type Restatement } from './restated-argument';
 
 /** A field of a preview that differs from the argument that it restates. */
 export interface Contradiction {
-  label: string;
-  value: string;
+  field: NonNullable<Preview['fields']>[number];
   result: Exclude<Restatement, { kind: 'same' }>;
 }
 
@@ -19,9 +18,9 @@ export function findContradictions(
   input: Json | undefined,
 ): Contradiction[] {
   if (input === undefined) return [];
-  return fields.flatMap(({ label, value, of }) => {
-    if (of === undefined) return [];
-    const result = compareRestated(value, of, input);
-    return result.kind === 'same' ? [] : [{ label, value, result }];
+  return fields.flatMap((field) => {
+    if (field.of === undefined) return [];
+    const result = compareRestated(field.value, field.of, input);
+    return result.kind === 'same' ? [] : [{ field, result }];
   });
 }

@@ -28,12 +28,16 @@ export function valueText(value: Json | undefined, formatNumber = formatInEnglis
   return JSON.stringify(value);
 }
 
+/** Whether a text could be taken for nothing, for a number, or for another value. */
+export function looksLikeValue(text: string): boolean {
+  return /^$|^(true|false|null)$|^[-+−]?[\d.,'’ ]+$/.test(text);
+}
+
 /**
  * A text as it is; in quotes if it could be taken for a number, for another value, or for several
  * texts.
  */
 function quoteIfAmbiguous(text: string): string {
-  const isAmbiguous = /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+−]?[\d.,'’ ]+$/.test(text);
-  if (!isAmbiguous) return text;
+  if (!looksLikeValue(text) && !/^\s|\s$|\s\s|, /.test(text)) return text;
   return JSON.stringify(text);
 }

@@ -5,9 +5,8 @@ export const JSON_POINTER = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
 /** How a field of a preview compares with the argument that it restates. */
 export type Restatement =
-  | { kind: 'same' }
-  /** The argument as JSON, a string as its own text. */
-  | { kind: 'differs'; argument: string }
+  | { kind: 'same'; argument: Json }
+  | { kind: 'differs'; argument: Json }
   /** The arguments have nothing at this place. */
   | { kind: 'absent' };
 
@@ -20,7 +19,7 @@ export function compareRestated(value: string, pointer: string, input: Json): Re
   const argument = valueAt(input, pointer);
   if (argument === undefined) return { kind: 'absent' };
   const text = typeof argument === 'string' ? argument : JSON.stringify(argument);
-  return text === value ? { kind: 'same' } : { kind: 'differs', argument: text };
+  return { kind: text === value ? 'same' : 'differs', argument };
 }
 
 /** The value at a JSON Pointer (RFC 6901 section 4); undefined if there is none. */

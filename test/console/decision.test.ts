@@ -100,18 +100,50 @@ describe('the decision card', () => {
     });
     const { text } = await browser.get(path);
     const shown = readText(text);
-    expect(shown).toContain('10 differs from /amount, which is 1000');
+    expect(shown).toContain('10 differs from /amount, which is 1,000');
     expect(shown).toContain('Rent same as /memo');
     expect(shown).toContain('Example Ltd names /payer, which is not an argument');
     expect(shown).toContain('Urgent not compared');
-    expect(shown).toMatch(/\/to attacker.*\/amount 1000.*\/memo Rent.*Nobody checked it/s);
+    expect(shown).toMatch(/\/to attacker.*\/amount 1,000.*\/memo Rent.*Nobody checked it/s);
     const top = shown.slice(0, shown.indexOf('What is binding'));
     expect(top).toContain('The agent’s words differ from what is binding.');
-    expect(top).toContain('Amount: said 10, binding 1000 ');
+    expect(top).toContain('Amount: said 10, binding 1,000 ');
     expect(top).toContain('Payer: said Example Ltd, not an argument');
     expect(top).not.toMatch(/Rent|Urgent/);
     expect(shown.indexOf('What is binding')).toBeLessThan(shown.indexOf('What the agent says'));
     expect(text).not.toMatch(/class="[^"]*good[^"]*compared/);
+  });
+
+  it('writes a number everywhere as the reader does, and never a text like a number', async () => {
+    const { browser, path } = await open('approver', {
+      scope: { amount: 1250 },
+      input: { amount: 1250, count: 1250, account: '1250', note: 'Rent, 1250' },
+      preview: {
+        title: 'Pay',
+        fields: [
+          { label: 'Amount', value: '12500', kind: 'money', of: '/amount' },
+          { label: 'Sum', value: '1250', kind: 'money', of: '/amount' },
+          { label: 'Typed', value: '1.250', kind: 'money', of: '/count' },
+          { label: 'Account', value: '1250', of: '/account' },
+        ],
+      },
+    });
+    const german = await browser.send('GET', path, { headers: { 'Accept-Language': 'de' } });
+    const shown = readText(german.text);
+    for (const text of [
+      'amount 1.250',
+      'Amount: said 12.500, binding 1.250',
+      'Typed: said "1.250", binding 1.250',
+      '/amount 1.250 /count 1.250 /account "1250"',
+      '/note Rent, 1250',
+      '12.500 differs from /amount, which is 1.250',
+      'Sum 1.250 same as /amount',
+      'Account 1250 same as /account',
+      '"amount": 1250',
+    ])
+      expect(shown).toContain(text);
+    const list = await browser.send('GET', '/console', { headers: { 'Accept-Language': 'de' } });
+    expect(readText(list.text)).toContain('agent says: Amount 12.500 agent says: Sum 1.250');
   });
 
   it('compares nothing with arguments that it does not have', async () => {

@@ -106,7 +106,8 @@ describe.skipIf(!CHROMIUM)('30 cards on a phone', () => {
         expect(screen).toContain(text);
       const warning = 'The agent’s words differ from what is binding.';
       expect([index, screen.includes(warning)]).toEqual([index, said !== undefined]);
-      if (said?.amount) expect(screen).toContain(`said ${said.amount}, binding ${amount}`);
+      if (said?.amount)
+        expect(screen).toContain(`said ${said.amount.toLocaleString('en')}, binding ${number}`);
       if (said?.to) expect(screen).toContain(`said ${said.to}, binding ${to}`);
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/five-seconds-${index + 1}.png` });
     }

@@ -14,20 +14,20 @@ const INPUT = {
 
 describe('a field that restates an argument', () => {
   it.each([
-    ['/amount', '1000'],
-    ['/rate', '0.5'],
-    ['/to', 'supplier-3'],
-    ['/memo', ' Rent '],
-    ['/a~1b/m~0n', 'x'],
-    ['/items/0/name', 'one'],
-    ['/items/1', 'null'],
-    ['/items/0', '{"name":"one"}'],
-    ['/', 'empty'],
-    ['/paid', 'false'],
-  ])('is the same as %s where every character is', (pointer, value) => {
-    expect(compareRestated(value, pointer, INPUT)).toEqual({ kind: 'same' });
+    ['/amount', '1000', 1000],
+    ['/rate', '0.5', 0.5],
+    ['/to', 'supplier-3', 'supplier-3'],
+    ['/memo', ' Rent ', ' Rent '],
+    ['/a~1b/m~0n', 'x', 'x'],
+    ['/items/0/name', 'one', 'one'],
+    ['/items/1', 'null', null],
+    ['/items/0', '{"name":"one"}', { name: 'one' }],
+    ['/', 'empty', 'empty'],
+    ['/paid', 'false', false],
+  ])('is the same as %s where every character is', (pointer, value, argument) => {
+    expect(compareRestated(value, pointer, INPUT)).toEqual({ kind: 'same', argument });
     for (const other of [`${value} `, ` ${value}`, `"${value}"`])
-      expect(compareRestated(other, pointer, INPUT)).toEqual({ kind: 'differs', argument: value });
+      expect(compareRestated(other, pointer, INPUT)).toEqual({ kind: 'differs', argument });
   });
 
   it.each(['/Amount', '/items/2', '/items/-', '/items/00', '/amount/0', '/__proto__', '/toString'])(
@@ -38,8 +38,8 @@ describe('a field that restates an argument', () => {
   );
 
   it('may restate all of the arguments', () => {
-    expect(compareRestated('5', '', 5)).toEqual({ kind: 'same' });
-    expect(compareRestated('text', '', 'text')).toEqual({ kind: 'same' });
+    expect(compareRestated('5', '', 5)).toEqual({ kind: 'same', argument: 5 });
+    expect(compareRestated('text', '', 'text')).toEqual({ kind: 'same', argument: 'text' });
   });
 
   it('is named by a JSON Pointer of RFC 6901', () => {

@@ -15,6 +15,7 @@ import {
   RequestTitle,
 } from '../parts/request';
 import { pluralOf } from '../parts/words';
+import { fieldText } from '../permission/argument-text';
 import { cardAddress } from '../permission/queue';
 import { DENY_FORM } from './deny-bar';
 
@@ -83,12 +84,12 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
               and {hidden} more {pluralOf(hidden, 'limit')}
             </li>
           )}
-          {amounts.map(({ label, value }) => (
+          {amounts.map((field) => (
             <li>
               <span class="soft">
-                agent says: <Written text={shorten(label, MAX_IN_LIST)} />
+                agent says: <Written text={shorten(field.label, MAX_IN_LIST)} />
               </span>{' '}
-              <Written text={shorten(value, MAX_IN_LIST)} />
+              <Written text={shorten(fieldText(field, undefined, formatNumber), MAX_IN_LIST)} />
             </li>
           ))}
         </ul>

@@ -2,8 +2,10 @@ import { isJsonObject, type Json } from '../../lib/json';
 import type { Permission, ReviewedPermission } from '../../permissions/permission';
 import type { Preview } from '../../permissions/preview';
 import { pointerTo } from '../../permissions/restated-argument';
+import { usePage } from '../frame/page-context';
 import { Section } from '../parts/blocks';
 import { Code, JsonText, WrittenText } from '../parts/inline';
+import { argumentText } from './argument-text';
 import { hasNarrowedScope } from './limits-fields';
 import { LimitsTables } from './limits-table';
 
@@ -100,6 +102,7 @@ function Arguments({
  * as JSON.
  */
 function ArgumentList({ input, preview }: { input: Json; preview: Preview | null }) {
+  const { formatNumber } = usePage();
   const all = leavesOf(input);
   const isListed = isJsonObject(input) && all.length > 0 && all.length <= MAX_LISTED;
   if (!isListed) return <JsonText value={input} label="The arguments as JSON" />;
@@ -116,7 +119,10 @@ function ArgumentList({ input, preview }: { input: Json; preview: Preview | null
               <Code text={pointer} />
             </dt>
             <dd>
-              <WrittenText text={textOf(value)} label={`The argument ${pointer}`} />
+              <WrittenText
+                text={argumentText(value, formatNumber)}
+                label={`The argument ${pointer}`}
+              />
             </dd>
           </>
         ))}
@@ -140,8 +146,4 @@ function leavesOf(value: Json, path: string[] = []): Leaf[] {
   const entries = isContainer ? Object.entries(value) : [];
   if (entries.length === 0) return [{ pointer: pointerTo(path), value }];
   return entries.flatMap(([key, inner]) => leavesOf(inner, [...path, key]));
-}
-
-function textOf(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,10 +1,12 @@
 import type { Json } from '../../lib/json';
 import { shorten } from '../../lib/text';
-import { findContradictions } from '../../permissions/contradictions';
+import { type Contradiction, findContradictions } from '../../permissions/contradictions';
 import type { Preview } from '../../permissions/preview';
-import { compareRestated } from '../../permissions/restated-argument';
+import { compareRestated, type Restatement } from '../../permissions/restated-argument';
+import { usePage } from '../frame/page-context';
 import { Code, toOneLine, Written, WrittenText } from '../parts/inline';
 import { MAX_IN_LIST } from '../parts/request';
+import { argumentText, fieldText } from './argument-text';
 
 type Block = NonNullable<Preview['blocks']>[number];
 
@@ -41,16 +43,8 @@ export function PreviewCard({ preview, input, isOfConnection }: PreviewProps) {
       {summary && <WrittenText text={summary} label="Summary" />}
       {fields.length > 0 && (
         <dl class="preview-fields">
-          {fields.map(({ label, value, kind = 'text', of }) => (
-            <>
-              <dt>
-                <Written text={label} />
-              </dt>
-              <dd class={kind}>
-                <WrittenText text={value} label={toOneLine(label)} />
-                {isCompared && <Comparison value={value} of={of} input={input} />}
-              </dd>
-            </>
+          {fields.map((field) => (
+            <PreviewField field={field} input={input} isCompared={isCompared} />
           ))}
         </dl>
       )}
@@ -80,16 +74,27 @@ export function Contradictions({ preview, input, isOfConnection }: PreviewProps)
         </strong>
       </p>
       <ul>
-        {differing.slice(0, MAX_NAMED).map(({ label, value, result }) => (
-          <li>
-            <Short text={label} />: said <Short text={value} />
-            {result.kind === 'absent' && ', not an argument'}
-            {result.kind === 'differs' && [', binding ', <Short text={result.argument} />]}
-          </li>
+        {differing.slice(0, MAX_NAMED).map((contradiction) => (
+          <ContradictionLine {...contradiction} />
         ))}
       </ul>
       {differing.length > MAX_NAMED && <p>And {differing.length - MAX_NAMED} more.</p>}
     </div>
+  );
+}
+
+function ContradictionLine({ field, result }: Contradiction) {
+  const { formatNumber } = usePage();
+  const argument = result.kind === 'differs' ? result.argument : undefined;
+  return (
+    <li>
+      <Short text={field.label} />: said <Short text={fieldText(field, argument, formatNumber)} />
+      {argument === undefined && ', not an argument'}
+      {argument !== undefined && [
+        ', binding ',
+        <Short text={argumentText(argument, formatNumber)} />,
+      ]}
+    </li>
   );
 }
 
@@ -98,21 +103,42 @@ function Short({ text }: { text: string }) {
   return <Written text={shorten(toOneLine(text), MAX_IN_LIST)} />;
 }
 
-/** How a field compares with the argument that it says it restates. */
-function Comparison({
-  value,
-  of,
-  input,
-}: {
-  value: string;
-  of: string | undefined;
+interface PreviewFieldProps {
+  field: NonNullable<Preview['fields']>[number];
   input: Json | undefined;
-}) {
+  /** Whether any field of the preview restates an argument. */
+  isCompared: boolean;
+}
+
+function PreviewField({ field, input, isCompared }: PreviewFieldProps) {
+  const { label, value, kind = 'text', of } = field;
+  const result =
+    of === undefined || input === undefined ? undefined : compareRestated(value, of, input);
+  const argument = result && result.kind !== 'absent' ? result.argument : undefined;
+  const shown = fieldText(field, argument, usePage().formatNumber);
+  return (
+    <>
+      <dt>
+        <Written text={label} />
+      </dt>
+      <dd class={kind}>
+        <WrittenText text={shown} label={toOneLine(label)} />
+        {isCompared && <Comparison of={of} result={result} />}
+      </dd>
+    </>
+  );
+}
+
+/**
+ * How a field compares with the argument that it says it restates.
+ * @param props.result undefined if there is nothing to compare it with
+ */
+function Comparison({ of, result }: { of: string | undefined; result: Restatement | undefined }) {
+  const { formatNumber } = usePage();
   if (of === undefined) return <span class="hint compared">not compared</span>;
   const name = <Code text={of} />;
-  if (input === undefined)
+  if (result === undefined)
     return <span class="hint compared">not compared with {name}, which nobody has seen</span>;
-  const result = compareRestated(value, of, input);
   switch (result.kind) {
     case 'same':
       return <span class="hint compared">same as {name}</span>;
@@ -121,7 +147,8 @@ function Comparison({
     case 'differs':
       return (
         <strong class="fault compared">
-          differs from {name}, which is <Written text={toOneLine(result.argument)} />
+          differs from {name}, which is{' '}
+          <Written text={toOneLine(argumentText(result.argument, formatNumber))} />
         </strong>
       );
   }
