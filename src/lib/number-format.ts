@@ -40,6 +40,12 @@ export function numberFormat(locale: string): NumberFormat {
   };
 }
 
+/** The format of a locale for a share of a whole, without decimals: `0.42` is `42%`. */
+export function percentFormat(locale: string): NumberFormat {
+  return (share) =>
+    plainFormat(share.toLocaleString(locale, { numberingSystem: 'latn', style: 'percent' }));
+}
+
 /** A formatted value without unseen characters, and with one kind of space. */
 export function plainFormat(text: string): string {
   return text.replace(/\p{Zs}/gu, ' ').replace(/\p{Cf}/gu, '');

@@ -314,6 +314,8 @@ describe('the page of an agent', () => {
     const longer = await load(browser, `${path}?period=60d`);
     expect(longer.text).toContain('<span>Approved</span> <span>3 (60%)</span>');
     expect(longer.text).toMatch(/aria-current="page">60 days/);
+    const german = await browser.send('GET', path, { headers: { 'Accept-Language': 'de' } });
+    expect(german.text).toContain('<span>Approved</span> <span>2 (50 %)</span>');
     expect((await load(browser, `${path}?period=7h`)).text).toContain(
       'start_date=2026-03-12T05%3A00%3A00.000Z',
     );

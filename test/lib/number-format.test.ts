@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { formatInEnglish, localeOf, numberFormat } from '../../src/lib/number-format';
+import {
+  formatInEnglish,
+  localeOf,
+  numberFormat,
+  percentFormat,
+} from '../../src/lib/number-format';
 
 describe('the language of a reader', () => {
   it.each([
@@ -44,4 +49,13 @@ describe('a number', () => {
     for (const value of [0, -1, 999, 1_000, -12_345.678, 0.1 + 0.2, 2 ** 53, 1e21, 5e-324])
       expect(formatInEnglish(value)).toBe(numberFormat('en')(value));
   });
+});
+
+it.each([
+  ['en', 0.424, '42%'],
+  ['de', 0.425, '43 %'],
+  ['tr', 0, '%0'],
+  ['ar-EG', 1, '100%'],
+])('a share in %s of %d is %s', (locale, share, text) => {
+  expect(percentFormat(locale)(share)).toBe(text);
 });

@@ -15,9 +15,9 @@ const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
  * what it counts.
  */
 export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: AgentStatistics }) {
-  const { may, now, formatNumber } = usePage();
+  const { may, now, formatNumber, formatPercent } = usePage();
   const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
-  const share = (count: number) => `${formatNumber(count)} (${Math.round((100 * count) / total)}%)`;
+  const share = (count: number) => `${formatNumber(count)} (${formatPercent(count / total)})`;
   const request = (label: string, status: string, value: number): Bar => {
     const bar = { label, value, text: share(value) };
     if (!may('permissions:read')) return bar;

@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'hono/jsx';
 import type { Scope } from '../../http/context';
 import { type DayFormat, dayFormat } from '../../lib/day-format';
-import { formatInEnglish, type NumberFormat } from '../../lib/number-format';
+import { formatInEnglish, type NumberFormat, percentFormat } from '../../lib/number-format';
 import type { Names } from './names';
 
 /** The values that every component of a page may use. */
@@ -18,6 +18,8 @@ interface PageValues {
   names: Names;
   /** Writes a number as the reader's language does. */
   formatNumber: NumberFormat;
+  /** Writes a share of a whole as the reader's language does. */
+  formatPercent: NumberFormat;
   /** Writes a day as the reader's language does. */
   formatDay: DayFormat;
   /** The time of the request, in milliseconds since the epoch. */
@@ -37,6 +39,7 @@ const PageContext = createContext<PageValues>({
   once: '',
   names: new Map(),
   formatNumber: formatInEnglish,
+  formatPercent: percentFormat('en'),
   formatDay: dayFormat('en'),
   now: 0,
   isRecentSignIn: false,

@@ -3,7 +3,7 @@ import type { AppEnv, Scope, UserPrincipal } from '../../http/context';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { toBase64Url } from '../../lib/bytes';
 import { dayFormat } from '../../lib/day-format';
-import { localeOf, type NumberFormat, numberFormat } from '../../lib/number-format';
+import { localeOf, type NumberFormat, numberFormat, percentFormat } from '../../lib/number-format';
 import { withScriptsMark } from '../../lib/scripts';
 import { assetPath } from '../assets';
 import { toOneLine } from '../parts/inline';
@@ -105,6 +105,7 @@ function sendHtml(
         once,
         names,
         formatNumber: numbersOf(c),
+        formatPercent: percentFormat(languageOf(c)),
         formatDay: dayFormat(languageOf(c)),
         now: runtime.now(),
         isRecentSignIn: isRecent,
