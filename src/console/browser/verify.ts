@@ -68,7 +68,7 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
     }
   }
   if (isByPeople) {
-    const title = 'As many people approved as the request asked for';
+    const title = 'Enough people approved the request';
     show(
       await runStep({ title, isOfLog: false }, () =>
         checkApproval(entry, request, requestAddress, keys.keys),
