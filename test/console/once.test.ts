@@ -89,6 +89,10 @@ function seen({ status, headers, text }: Answer) {
   return [status, headers.get('Location') ?? secret];
 }
 
+/** Every page with a secret shows it in the same way. */
+const WITH_SECRET =
+  /<section class="card" aria-labelledby="secret-title">.*Copy it now: it is shown only this once\..*<pre id="secret">.*class="button" href="[^"]+">I have copied it</s;
+
 describe.each(forms)('the form of %s that is sent to %s', (page, action, typed) => {
   it('creates once when it is sent twice, and shows the same again', async () => {
     const { browser } = owner;
@@ -101,6 +105,7 @@ describe.each(forms)('the form of %s that is sent to %s', (page, action, typed) 
     expect(fields.once).toMatch(/^[\w-]{22}$/);
     const first = await browser.submit(fill(action), fields);
     expect(first.status).toBeLessThan(400);
+    if (first.status < 300) expect(first.text).toMatch(WITH_SECRET);
     const { stored_answers, activity, ...before } = await countRows(env.DB);
     const second = await browser.submit(fill(action), fields);
     expect(seen(second)).toEqual(seen(first));

@@ -164,7 +164,9 @@ describe('an invitation in the console', () => {
     await makeMember(await account.world.account(), 'owner');
     const form = { email: 'ada@example.com', name: 'A. L.', role: 'approver' };
     const { text } = await browser.submit('/console/members', form);
-    expect(text).toContain('<a class="button" href="/console/members/new">Invite another</a>');
+    expect(text).toContain(
+      '<a class="button quiet" href="/console/members/new">Invite another</a>',
+    );
     const path = new URL(/id="secret">([^<]+)</.exec(text)?.[1] ?? '').pathname;
     const invited = new Browser(account.world);
     const headers = { 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0) Firefox/140.0' };

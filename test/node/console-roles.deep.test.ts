@@ -351,7 +351,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await page.getByRole('link', { name: 'Register an agent' }).click();
       await page.getByLabel('Name').fill(`Deployer ${hasScript}`);
       await press(page, 'Register it');
-      const key = await text(page, '#key');
+      const key = await text(page, '#secret');
       const { id } = await call(
         'POST',
         '/v1/permissions',
@@ -359,7 +359,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
         key,
       );
       expect(id).toMatch(/^perm_/);
-      await page.getByRole('link', { name: 'See the agent' }).click();
+      await page.getByRole('link', { name: 'I have copied it' }).click();
       await heading(page, `Deployer ${hasScript}`);
       const agent = new URL(page.url()).pathname;
       expect(await page.content()).not.toContain(key);
@@ -378,7 +378,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await page.getByLabel('The present key works').selectOption('0');
       await press(page, 'Make a new key');
       await heading(page, `A new key for Deployer ${hasScript}`);
-      const newKey = await text(page, '#key');
+      const newKey = await text(page, '#secret');
       expect((await call('GET', '/v1/permissions', undefined, key)).code).toBe('unauthorized');
       expect((await call('GET', '/v1/permissions', undefined, newKey)).data).toHaveLength(1);
 
@@ -587,7 +587,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       await press(page, 'Make the invitation');
       const person = await join(await text(page, '#secret'), '', 'Niklaus');
       expect(await menu(person.page)).toContain('Exports');
-      await page.getByRole('link', { name: 'Show the member' }).click();
+      await page.getByRole('link', { name: 'I have copied it' }).click();
       await page.getByRole('heading', { name: /^Niklaus/ }).waitFor();
       const member = new URL(page.url()).pathname;
       await page.locator('input[name=role][value=approver]').check();

@@ -12,11 +12,12 @@ import {
   validate,
 } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { LinkButton, ToCopy } from '../parts/blocks';
 import { Time, toOneLine, Written } from '../parts/inline';
+import { AfterSecret, Secret } from '../parts/secret';
 import { redirectWithFlash } from '../session/flash';
 import { type AgentPageContext, requireAgentInPath, sendAgent } from './agent';
 import type { RefusedAgentForm } from './manage';
+import { KEY_PURPOSE } from './register';
 
 /** The owner as it is now, whose name is among the facts of the page. */
 const OWNER_AT_TOP = 'the one at the top of the page';
@@ -107,9 +108,7 @@ export async function rotateKey(c: AgentPageContext): Promise<Response> {
     isNarrow: true,
     children: (
       <>
-        <section class="card" aria-label="The new key">
-          <p>Copy it now: it is shown only this once.</p>
-          <ToCopy id="key" text={api_key} label="Key" />
+        <Secret title="The key" text={api_key} purpose={KEY_PURPOSE}>
           {input.grace_period === 0 && (
             <p>All older keys have ended. The agent is refused until it has the new one.</p>
           )}
@@ -119,10 +118,8 @@ export async function rotateKey(c: AgentPageContext): Promise<Response> {
               before that.
             </p>
           )}
-        </section>
-        <p class="actions">
-          <LinkButton href={`/console/agents/${id}`} label="Back to the agent" />
-        </p>
+        </Secret>
+        <AfterSecret next={`/console/agents/${id}`} />
       </>
     ),
   });

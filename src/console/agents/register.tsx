@@ -1,12 +1,16 @@
 import { AgentCreation, createAgent } from '../../agents/create';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { LinkButton, Section, ToCopy } from '../parts/blocks';
+import { LinkButton } from '../parts/blocks';
 import { Form, Submit } from '../parts/form';
 import { toOneLine, Written } from '../parts/inline';
+import { AfterSecret, Secret } from '../parts/secret';
 import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
 import { FirstRequest } from './first-request';
+
+/** What the key of an agent is for. */
+export const KEY_PURPOSE = 'With it a program asks for permission as this agent.';
 
 /** Shows the form that registers an agent. */
 export function showRegistration(c: ConsoleContext): Promise<Response> {
@@ -30,18 +34,11 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
       heading: [<Written text={agent.name} />, ' is registered'],
       children: (
         <>
-          <Section name="key" title="Its key">
-            <p>
-              Copy it now: it is shown only this once. With it a program asks for permission as this
-              agent.
-            </p>
-            <ToCopy id="key" text={agent.api_key} label="Key" />
-          </Section>
+          <Secret title="The key" text={agent.api_key} purpose={KEY_PURPOSE} />
           <FirstRequest agent={agent.id} apiKey={agent.api_key} origin={c.var.config.publicUrl} />
-          <p class="actions">
-            <LinkButton href="/console" label="Go to the inbox" />
-            <LinkButton href={`/console/agents/${agent.id}`} label="See the agent" kind="quiet" />
-          </p>
+          <AfterSecret next={`/console/agents/${agent.id}`}>
+            <LinkButton href="/console" label="Go to the inbox" kind="quiet" />
+          </AfterSecret>
         </>
       ),
     });

@@ -13,10 +13,11 @@ import { DAY, formatTime } from '../../lib/time';
 import { type Refusal, readForm, refusalOf, type SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { usePage } from '../frame/page-context';
-import { LinkButton, Section, ToCopy } from '../parts/blocks';
+import { LinkButton, Section } from '../parts/blocks';
 import { CheckBox, FieldGroup, SelectField, TextField } from '../parts/fields';
 import { Action, Form, Submit } from '../parts/form';
 import { Badge, Creator, Time, TimeSince, Written } from '../parts/inline';
+import { AfterSecret, Secret } from '../parts/secret';
 import { SignInAgain } from '../parts/sign-in-again';
 import { pluralOf } from '../parts/words';
 import { type ConsoleContext, requireScopes } from '../session/access';
@@ -209,19 +210,22 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
   const { config } = c.var;
   const children = (
     <>
-      <p>
-        This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once.
-        Anybody who has it can act as you.
-      </p>
-      <ToCopy id="secret" text={token} label="The user token" />
-      <p>
-        It {expires_at === null && 'never expires'}
-        {expires_at !== null && ['expires ', <Time at={expires_at} />]}. Try it at a terminal:
-      </p>
-      <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
-      <p class="actions">
-        <LinkButton href="/console/me" label="Back to my sign-in" kind="quiet" />
-      </p>
+      <Secret
+        title="The user token"
+        text={token}
+        purpose={
+          <>
+            Anybody who has <Written text={name ?? 'it'} /> can act as you.
+          </>
+        }
+      >
+        <p>
+          It {expires_at === null && 'never expires'}
+          {expires_at !== null && ['expires ', <Time at={expires_at} />]}. Try it at a terminal:
+        </p>
+        <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
+      </Secret>
+      <AfterSecret next="/console/me" />
     </>
   );
   return sendPage(c, { title: 'Your new user token', isNarrow: true, children });

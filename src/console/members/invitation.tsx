@@ -5,10 +5,11 @@ import { grantableRoles } from '../../accounts/members/rank';
 import { renewInvitation } from '../../accounts/members/renew-invitation';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { type PageRequest, sendPage } from '../frame/page';
-import { LinkButton, ToCopy } from '../parts/blocks';
+import { LinkButton } from '../parts/blocks';
 import { TextField } from '../parts/fields';
 import { Form, Submit } from '../parts/form';
 import { Time, Written } from '../parts/inline';
+import { AfterSecret, Secret } from '../parts/secret';
 import { SignInAgain } from '../parts/sign-in-again';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { sendMember } from './member';
@@ -94,20 +95,24 @@ function sendInvitation(
 ): Response {
   const children = (
     <>
-      <p>
-        Send this address to <Written text={memberName(member)} />, for example by e-mail:
-        Countersign does not send it. Anybody who has it can join as {member.role}.
-      </p>
-      <ToCopy id="secret" text={url} label="Address of the invitation" />
-      <p>
-        It works once, until <Time at={expires_at} />. It is shown only now: if it gets lost, make a
-        new one on the page of the member.
-      </p>
-      <p class="actions">
-        <LinkButton href="/console/members/new" label="Invite another" />
-        <LinkButton href={`/console/members/${member.id}`} label="Show the member" kind="quiet" />
-        <a href="/console/members">All members</a>
-      </p>
+      <Secret
+        title="The address of the invitation"
+        text={url}
+        purpose={
+          <>
+            Send it to <Written text={memberName(member)} />, for example by e-mail: Countersign
+            does not send it. Anybody who has it can join as {member.role}.
+          </>
+        }
+      >
+        <p>
+          It works once, until <Time at={expires_at} />. If it gets lost, make a new one on the page
+          of the member.
+        </p>
+      </Secret>
+      <AfterSecret next={`/console/members/${member.id}`}>
+        <LinkButton href="/console/members/new" label="Invite another" kind="quiet" />
+      </AfterSecret>
     </>
   );
   return sendPage(c, { title: 'The invitation', isNarrow: true, children });

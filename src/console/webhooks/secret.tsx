@@ -1,7 +1,8 @@
 import type { WebhookWithSecret } from '../../receivers/webhooks/webhook';
 import { type PageRequest, sendPage } from '../frame/page';
-import { LinkButton, Section, ToCopy } from '../parts/blocks';
+import { Section } from '../parts/blocks';
 import { Written } from '../parts/inline';
+import { AfterSecret, Secret } from '../parts/secret';
 
 /** Answers with a secret that was just made. No other page shows it. */
 export function sendSecret(
@@ -14,15 +15,17 @@ export function sendSecret(
     isNarrow: true,
     children: (
       <>
-        <p>
-          This is the secret that signs the messages to <Written text={url} />. Copy it to your
-          receiver now: it is shown only this once.
-        </p>
-        <ToCopy id="secret" text={secret} label="Secret" />
-        <p class="actions">
-          <LinkButton href={`/console/webhooks/${id}`} label="I have copied it" />
-        </p>
+        <Secret
+          title="The secret"
+          text={secret}
+          purpose={
+            <>
+              With it your receiver verifies the messages to <Written text={url} />.
+            </>
+          }
+        />
         <HowToVerify />
+        <AfterSecret next={`/console/webhooks/${id}`} />
       </>
     ),
   });
