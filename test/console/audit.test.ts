@@ -114,7 +114,9 @@ describe('the explorer', () => {
       /<a href="([^"]+)" aria-label="Remove the filter Event"/.exec(filtered.text) ?? [];
     expect(href).toBe(`/console/audit?agent_id=${other.id}`);
     expect(linkTo(filtered, 'Remove all filters')).toBe('/console/audit');
-    const one = await browser.get(linkTo(page, '<bdi>file:20</bdi>'));
+    const one = await browser.get(
+      linkTo(page, '<bdi class="breakable" title="file:20">file:<wbr/>20</bdi>'),
+    );
     expect(one.text).toMatch(/Resource: <code>file:20/);
     expect(shown(one)).toHaveLength(1);
     const nothing = await browser.get('/console/audit?action=nothing');

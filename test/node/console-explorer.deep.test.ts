@@ -100,6 +100,35 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     expect(await page.textContent('.chips')).toContain('Resource: account:supplier-3');
   });
 
+  it('has a date and a usual resource on one line each, and cuts a long one after three', async () => {
+    const long = `https://git.example/${'deployments-of-the-north/'.repeat(9)}end`;
+    await ask(0, long, { amount: 7 }, 'repository.deployment.create');
+    await page.goto(`${local.origin}/console/audit`);
+    await picture('table');
+    const linesOf = (selector: string) =>
+      page
+        .locator(selector)
+        .evaluateAll((texts) =>
+          texts.map((text) => Math.round(text.getBoundingClientRect().height / 21)),
+        );
+    expect(new Set(await linesOf('#entries time'))).toEqual(new Set([1]));
+    const [first, ...others] = await linesOf('#entries .resource bdi');
+    expect([first, new Set(others)]).toEqual([3, new Set([1])]);
+    expect(await page.locator('#entries .resource bdi').first().getAttribute('title')).toBe(long);
+    const scrolls = 'document.querySelector(".stacks").scrollWidth - innerWidth';
+    expect(await page.evaluate(scrolls)).toBeLessThan(0);
+  });
+
+  it('names the time zone of an entry', async () => {
+    await page.goto(`${local.origin}/console/audit`);
+    await page.click('#entries tbody th a');
+    await page.waitForURL('**/audit/audit_*');
+    await picture('entry');
+    const times = await page.locator('main time').allTextContents();
+    expect(times.length).toBeGreaterThanOrEqual(2);
+    for (const time of times) expect(time).toMatch(/ GMT\+9$/);
+  });
+
   it('shows a period with one press, on the clocks of the browser', async () => {
     await page.goto(`${local.origin}/console/audit?action=payout.send`);
     await page.click('button:has-text("This week")');

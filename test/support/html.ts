@@ -5,7 +5,7 @@
 export function readText(html: string): string {
   return html
     .replaceAll(/<(script|style|head)\b.*?<\/\1>/gs, ' ')
-    .replaceAll(/<\/?(a|bdi|code|mark|span|strong|time)\b[^>]*>/g, '')
+    .replaceAll(/<\/?(a|bdi|code|mark|span|strong|time|wbr)\b[^>]*>/g, '')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -4,7 +4,7 @@ import { Empty, LinkButton, NextPage, PAGE_SIZE, withParameters } from '../parts
 import { Time } from '../parts/inline';
 import { pluralOf } from '../parts/words';
 import { EntryList } from './entry-list';
-import { auditAddress, type Filters, isUnfiltered } from './filters';
+import { auditAddress, type Filters, isNarrowed, isUnfiltered } from './filters';
 
 /**
  * How many pages the script loads by itself, one after the other, to find enough entries. Each is a
@@ -49,8 +49,15 @@ export function Entries({ search, filters, shown, timeZone, origin, ...props }: 
   const found = props.progress.found + page.data.length;
   const progress = { ...props.progress, found };
   const address = new URL(auditAddress(shown), origin);
+  const saysFound = isNarrowed(filters) && examinedTo === null && progress.looks === 0 && found > 0;
   return (
     <>
+      {saysFound && (
+        <p class="soft">
+          <Matches {...progress} />
+          {page.has_more && ', and more follow'}.
+        </p>
+      )}
       {page.data.length > 0 && (
         <EntryList entries={page.data} filters={filters} timeZone={timeZone} />
       )}

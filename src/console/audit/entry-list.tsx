@@ -1,12 +1,10 @@
 import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
 import type { JsonObject } from '../../lib/json';
-import { shorten } from '../../lib/text';
 import { formatTime } from '../../lib/time';
 import { amountText, leadingLimit } from '../../permissions/amount';
 import { usePage } from '../frame/page-context';
-import { Badge, Code, Named, Time, Written } from '../parts/inline';
-import { MAX_IN_LIST } from '../parts/request';
+import { Badge, Breakable, Named, Time, Written } from '../parts/inline';
 import { StackingTable } from '../parts/stacking-table';
 import { auditAddress, type Filters, isNarrowed } from './filters';
 import { dayAround } from './period';
@@ -71,10 +69,12 @@ function cellsOf(entry: AuditEntry, filters: Filters, timeZone: string): Child[]
       <Named id={agent_id} isShort />
     </a>,
     <a class="filter" href={auditAddress(filters, { action })}>
-      <Code text={action} />
+      <code>
+        <Breakable text={action} />
+      </code>
     </a>,
     <a class="filter" href={auditAddress(filters, { resource })}>
-      <Written text={shorten(resource, MAX_IN_LIST)} />
+      <Breakable text={resource} />
     </a>,
     scope && leadingLimit(scope) && <Amount scope={scope} filters={filters} />,
     decided_by && (

@@ -57,7 +57,7 @@ export async function showEntry(c: EntryContext): Promise<Response> {
           <p class="actions">
             <Badge state={entry.event_type} label={EVENT_NAMES[entry.event_type]} />
             <span class="soft">
-              <Time at={entry.created_at} toSeconds />
+              <Time at={entry.created_at} toSeconds hasZone />
             </span>
           </p>
         </div>

@@ -52,6 +52,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
     <section class="card" aria-labelledby="timeline-title">
       <div class="bar">
         <h2 id="timeline-title">
+          {isNarrowed(filters) && 'Without the filters: '}
           <Count of={total} {...ENTRY} />
           <span class="soft">
             {' '}
@@ -88,8 +89,6 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
           </span>
           .
         </span>
-        {isNarrowed(filters) &&
-          ' The timeline counts all entries, also those that the filters leave out.'}
       </p>
       {total > 0 && (
         <details>

@@ -23,10 +23,17 @@ function textOf(time: HTMLTimeElement, at: Date): string {
 }
 
 function format({ dataset }: HTMLTimeElement, at: Date): string {
-  return at.toLocaleString(undefined, {
+  const text = at.toLocaleString(undefined, {
     dateStyle: 'medium',
     timeStyle: 'seconds' in dataset ? 'medium' : 'short',
   });
+  return 'zone' in dataset ? `${text} ${zoneNameAt(at)}` : text;
+}
+
+/** The short name of the reader's time zone at a time, such as `CET`, or `GMT+9`. */
+function zoneNameAt(at: Date): string {
+  const parts = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' }).formatToParts(at);
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
 /** Fills in the reader's time zone where a field for one is empty. */

@@ -18,6 +18,25 @@ export function Written({ text, hasLines = false }: { text: string; hasLines?: b
   return <bdi class={heightOf(text)}>{showText(text, { hasLines })}</bdi>;
 }
 
+/**
+ * A text for a narrow column, such as a resource: it breaks after punctuation rather than within a
+ * word. Where the style sheet cuts it off, the tooltip has all of it.
+ */
+export function Breakable({ text }: { text: string }) {
+  return (
+    <bdi class={['breakable', heightOf(text)].filter(Boolean).join(' ')} title={toOneLine(text)}>
+      {showText(text).map(letBreak)}
+    </bdi>
+  );
+}
+
+/** Lets a text break after each sign between its words. */
+function letBreak(part: Child): Child {
+  if (typeof part !== 'string') return part;
+  const words = part.split(/(?<=[:/.@_?&=])(?=\p{L}|\p{N})/u);
+  return words.map((word, index) => (index === 0 ? word : [<wbr />, word]));
+}
+
 /** A value of a request's limits, with numbers as the reader's language writes them. */
 export function Value({ of }: { of: Json | undefined }) {
   return <Written text={valueText(of, usePage().formatNumber)} />;
@@ -127,10 +146,9 @@ const MAX_SHORT_NAME = 60;
 export function Named({ id, isShort = false }: { id: string; isShort?: boolean }) {
   const name = usePage().names.get(id);
   if (name === undefined) return <Code text={id} />;
-  const shown = isShort ? shorten(name, MAX_SHORT_NAME) : name;
   return (
     <bdi title={id} class={heightOf(name)}>
-      {showText(shown)}
+      {isShort ? showText(shorten(name, MAX_SHORT_NAME)).map(letBreak) : showText(name)}
     </bdi>
   );
 }
@@ -150,14 +168,26 @@ export function WrittenLink({ href, text }: { href: string; text: string }) {
   );
 }
 
+interface TimeProps {
+  at: string;
+  toSeconds?: boolean;
+  /** Whether it names the time zone, as where somebody may take it down as evidence. */
+  hasZone?: boolean;
+}
+
 /**
  * A time to the minute, or to the second. The script shows it in the reader's zone; the tooltip and
  * the page without script have UTC.
  */
-export function Time({ at, toSeconds = false }: { at: string; toSeconds?: boolean }) {
+export function Time({ at, toSeconds = false, hasZone = false }: TimeProps) {
   const utc = `${at.slice(0, 10)} ${at.slice(11, toSeconds ? 19 : 16)} UTC`;
   return (
-    <time datetime={at} title={utc} data-seconds={toSeconds ? '' : undefined}>
+    <time
+      datetime={at}
+      title={utc}
+      data-seconds={toSeconds ? '' : undefined}
+      data-zone={hasZone ? '' : undefined}
+    >
       {utc}
     </time>
   );

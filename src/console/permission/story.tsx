@@ -53,7 +53,7 @@ function Step({ entry, isCurrent }: { entry: AuditEntry; isCurrent: boolean }) {
     <>
       {votes?.map((vote) => (
         <li>
-          <Time at={vote.at} toSeconds />
+          <Time at={vote.at} toSeconds hasZone />
           <span>
             <Named id={vote.by} /> voted to {vote.decision},{' '}
             {vote.signed ? 'signed with a passkey' : 'not signed'}
@@ -62,7 +62,7 @@ function Step({ entry, isCurrent }: { entry: AuditEntry; isCurrent: boolean }) {
         </li>
       ))}
       <li aria-current={isCurrent ? 'true' : undefined}>
-        <Time at={created_at} toSeconds />
+        <Time at={created_at} toSeconds hasZone />
         <span>
           {eventText(entry)}
           {decided_by !== null && [' by ', <By id={decided_by} givers={series?.given_by} />]}

@@ -50,6 +50,7 @@ it('answers who approved payouts of an amount to a supplier in one form', async 
   const text = readText(page.text);
   expect(text).toContain('Amount: amount at least 1,500, at most 4,500Remove');
   expect(text).toContain('When: This month, by the clocks of UTC');
+  expect(text).toContain('3 entries match.');
   expect(text).toContain('1,500 EUR (amount) and 1 more');
   const [, removed = ''] =
     /href="([^"]+)" aria-label="Remove the filter Amount"/.exec(page.text) ?? [];
@@ -57,6 +58,10 @@ it('answers who approved payouts of an amount to a supplier in one form', async 
   // A name that the agent chose, instead of the usual one.
   const none = await auditor.browser.get('/console/audit?scope_key=max_amount&scope_min=0');
   expect(readText(none.text)).toContain('No entry matches these filters.');
+  // The count of the timeline is not taken for what was found.
+  expect(readText(none.text)).toMatch(/Without the filters: \d+ entries/);
+  const all = readText((await auditor.browser.get('/console/audit')).text);
+  expect(all).not.toMatch(/Without the filters|entries match/);
 });
 
 it('says at its field what is wrong with an amount', async () => {
