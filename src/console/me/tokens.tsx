@@ -210,17 +210,9 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
   const { config } = c.var;
   const children = (
     <>
-      <Secret
-        title="The user token"
-        text={token}
-        purpose={
-          <>
-            Anybody who has <Written text={name ?? 'it'} /> can act as you.
-          </>
-        }
-      >
+      <Secret title="The user token" text={token} purpose="Anybody who has it can act as you.">
         <p>
-          It {expires_at === null && 'never expires'}
+          <Written text={name ?? 'It'} /> {expires_at === null && 'never expires'}
           {expires_at !== null && ['expires ', <Time at={expires_at} />]}. Try it at a terminal:
         </p>
         <pre>{`curl ${config.publicUrl}/v1/me \\\n  -H 'Authorization: Bearer ${token}'`}</pre>
