@@ -18,8 +18,8 @@ const MAX_ACCOUNT_WAIT = 250;
  * Handles the messages of the two webhook queues: creates the deliveries of pending events, and
  * makes the attempts that are due. If a queue loses a message, a task of every minute sends
  * another.
- * @param waitUntil takes over attempts that no server answers, so that a slow server delays no other
- *   message
+ * @param waitUntil takes over attempts that no server answers, so that a slow server delays no
+ *   other message
  */
 export async function consumeWebhookQueue(
   batch: MessageBatch<WebhookMessage>,

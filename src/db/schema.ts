@@ -1187,9 +1187,9 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
 
 /**
- * The receivers of events: webhooks, which are URLs to which events are sent, channels, which notify
- * people, and devices of members, which notify one person. Numbers are never reused: deliveries of a
- * deleted receiver still wait for erasure.
+ * The receivers of events: webhooks, which are URLs to which events are sent, channels, which
+ * notify people, and devices of members, which notify one person. Numbers are never reused:
+ * deliveries of a deleted receiver still wait for erasure.
  */
 export const webhooks = sqliteTable(
   'webhooks',

@@ -132,8 +132,8 @@ export function agentAccess<Q extends NamedQueries>(preload?: Preload<Q>, rule: 
 }
 
 /**
- * Admits agent keys to the proxy of a connection, which has its own forms for the credential and for
- * errors. It takes no idempotency key, and is not part of the OpenAPI document.
+ * Admits agent keys to the proxy of a connection, which has its own forms for the credential and
+ * for errors. It takes no idempotency key, and is not part of the OpenAPI document.
  */
 export function proxyAccess<Q extends NamedQueries>(
   readCredential: (c: RequestContext) => Promise<string>,

@@ -6,8 +6,8 @@ import { type CallerRequest, callerLogFields, openContext } from './open-context
 import { sendAnswer } from './operation';
 
 /**
- * Serves a request of a caller whom this isolate remembers (see `remembered-callers.ts`) in one round
- * trip, which reads nothing before it writes.
+ * Serves a request of a caller whom this isolate remembers (see `remembered-callers.ts`) in one
+ * round trip, which reads nothing before it writes.
  *
  * The caller may be out of date, so the transaction has to check everything about them. If it does
  * not succeed, for whatever reason, nothing may be written, and the result is null.

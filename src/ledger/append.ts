@@ -25,7 +25,8 @@ export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 
 /**
  * Entries as a JSON array of rows, for {@link DRAFTS}. `rank` numbers the entries of each account
- * from 1; `previous_rank` is that of the entry before about the same permission, null for the first.
+ * from 1; `previous_rank` is that of the entry before about the same permission, null for the
+ * first.
  */
 function draftRows(entries: readonly Entry[]): string {
   const ranks = new Map<number, number>();

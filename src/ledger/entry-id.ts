@@ -19,14 +19,16 @@ export interface EntryIdentity {
 }
 
 /**
- * Computes the id of an entry, which is not stored: a UUIDv7 (RFC 9562 section 5.7) of its time, its
- * sequence and 42 random bits. The sequence in it tells where the entry is: see `sequenceOfId`.
+ * Computes the id of an entry, which is not stored: a UUIDv7 (RFC 9562 section 5.7) of its time,
+ * its sequence and 42 random bits. The sequence in it tells where the entry is: see `sequenceOfId`.
  */
 export function entryId({ createdAt, sequence, random }: EntryIdentity): Id<'audit'> {
   return makeSequencedId('audit', createdAt, sequence, random.subarray(SALT_LENGTH));
 }
 
-/** The salt of an entry: it is hashed with it, so that its leaf hash reveals nothing once erased. */
+/**
+ * The salt of an entry: it is hashed with it, so that its leaf hash reveals nothing once erased.
+ */
 export function saltOf({ random }: Pick<EntryIdentity, 'random'>): Uint8Array {
   return random.subarray(0, SALT_LENGTH);
 }

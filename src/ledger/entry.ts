@@ -72,8 +72,8 @@ export interface EntryVote {
 }
 
 /**
- * An audit entry to be written. The ledger assigns its sequence number, from which with its time its
- * id follows, and may write a later time.
+ * An audit entry to be written. The ledger assigns its sequence number, from which with its time
+ * its id follows, and may write a later time.
  */
 export interface Entry {
   /** Its salt, and the random part of its id: see `entry-id.ts`. */
@@ -84,8 +84,8 @@ export interface Entry {
   /** The number of the account. */
   account: number;
   /**
-   * The number of the agent. Null for an entry about a permission that was not read: the ledger takes
-   * the agent, and the `policy_id` of the details, from the permission.
+   * The number of the agent. Null for an entry about a permission that was not read: the ledger
+   * takes the agent, and the `policy_id` of the details, from the permission.
    */
   agent: number | null;
   permission: Id<'perm'>;

@@ -4,9 +4,9 @@ import { agents, series, seriesChecks } from '../db/schema';
 import type { Id } from '../lib/typeid';
 import type { RecordWriter } from './ledger';
 
-// A series of approvals ends when its agent gets another owner, and when a member who gave it leaves
-// or gets another role. The change itself ends it; a background task then records the end, because
-// one change may end many.
+// A series of approvals ends when its agent gets another owner, and when a member who gave it
+// leaves or gets another role. The change itself ends it; a background task then records the end,
+// because one change may end many.
 
 /**
  * Makes the statement that has the series of an account checked by the task `record_ended_series`.

@@ -2,11 +2,11 @@ import type { JsonObject } from '../lib/json';
 import type { Id } from '../lib/typeid';
 import type { Entry, EntryDetails } from './entry';
 
-// The details of an entry are stored as JSON in a short form, which takes a quarter less room. Their
-// first member, the action, is left out: it is a column. Two characters of white space stand for
-// each member that most entries have. JSON allows white space there, and `JSON.stringify` itself
-// writes none, so SQL reads the short form too. It reads NULL for a member that is left out: right
-// for those that are null, but not for `token_id`, which no SQL may read from the details.
+// The details of an entry are stored as JSON in a short form, which takes a quarter less room.
+// Their first member, the action, is left out: it is a column. Two characters of white space stand
+// for each member that most entries have. JSON allows white space there, and `JSON.stringify`
+// itself writes none, so SQL reads the short form too. It reads NULL for a member that is left out:
+// right for those that are null, but not for `token_id`, which no SQL may read from the details.
 
 /** The other columns of an entry that its details repeat. */
 type Subject = Pick<Entry, 'permission'> & Pick<EntryDetails, 'action'>;

@@ -18,8 +18,8 @@ interface OutgoingMessage {
 }
 
 /**
- * Sends a queue message. One that names a receiver makes a worker deliver to it; one that names only
- * an account makes a worker create the deliveries of the account's pending events.
+ * Sends a queue message. One that names a receiver makes a worker deliver to it; one that names
+ * only an account makes a worker create the deliveries of the account's pending events.
  * `background/webhook-queue.ts` handles both.
  *
  * A failure is only logged, because a task of every minute finds whatever got no message.

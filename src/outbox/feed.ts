@@ -185,8 +185,8 @@ const kept = alias(auditEntries, 'kept');
 const owner = alias(accounts, 'owner');
 
 /**
- * The position of the last entry of an account's log, even if it is erased, as SQL; before the first
- * entry, that of sequence 0.
+ * The position of the last entry of an account's log, even if it is erased, as SQL; before the
+ * first entry, that of sequence 0.
  */
 export function lastPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${LOG_SPAN_SQL}`;

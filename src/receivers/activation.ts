@@ -49,7 +49,8 @@ function enabledColumns(account: number) {
 }
 
 /**
- * Disables a receiver, which cancels its pending deliveries: the next worker records them as failed.
+ * Disables a receiver, which cancels its pending deliveries: the next worker records them as
+ * failed.
  */
 function disabledColumns(now: number) {
   const wasEnabled = sql`${webhooks.isActive}`;

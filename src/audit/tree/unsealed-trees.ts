@@ -77,7 +77,10 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
   }));
 }
 
-/** The sequence of the last entry of an account's log, even if it is erased, as SQL; 0 for an empty log. */
+/**
+ * The sequence of the last entry of an account's log, even if it is erased, as SQL; 0 for an empty
+ * log.
+ */
 export function lastSequence(account: Column): SQL<number> {
   return sql<number>`${lastPosition(account)} - ${account} * ${LOG_SPAN_SQL}`;
 }

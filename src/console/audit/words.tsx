@@ -14,7 +14,9 @@ export const EVENT_NAMES: Record<AuditEntry['event_type'], string> = {
   revoke: 'revocation',
 };
 
-/** An entry as a sentence: who did what, with the amount of its limits and everybody who decided. */
+/**
+ * An entry as a sentence: who did what, with the amount of its limits and everybody who decided.
+ */
 export function EntryInWords({ entry }: { entry: AuditEntry }) {
   const { formatNumber } = usePage();
   const { agent_id, event_type } = entry;

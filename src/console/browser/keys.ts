@@ -40,8 +40,8 @@ function isOn(): boolean {
 }
 
 /**
- * With this fragment a request opens its limits. No element has it as its id: a browser that goes to
- * an element takes the focus away from the field.
+ * With this fragment a request opens its limits. No element has it as its id: a browser that goes
+ * to an element takes the focus away from the field.
  */
 const EDIT = '#edit';
 
@@ -82,7 +82,9 @@ function move(step: number): boolean {
   return true;
 }
 
-/** Approves or denies on the page of a request; in a list it only opens the request or the group. */
+/**
+ * Approves or denies on the page of a request; in a list it only opens the request or the group.
+ */
 function decide(name: 'approve' | 'deny'): boolean {
   if (openRow('') || openGroup()) return true;
   if (sessionStorage.getItem(TOUCHED) !== null) return press(name);

@@ -6,8 +6,8 @@ export const WORKER = '/console/assets/push-worker.js';
 const NO_SERVICE = 'The browser could not reach its push service. Try again later.';
 
 /**
- * The key in `localStorage` of the endpoint that a renewal replaces, until the service knows the new
- * one. It is also the name of the lock.
+ * The key in `localStorage` of the endpoint that a renewal replaces, until the service knows the
+ * new one. It is also the name of the lock.
  */
 const REPLACED = 'countersign-push-replaced';
 

@@ -1,7 +1,7 @@
 /**
  * Shows beside Inbox in the menu what the title of the inbox says after it was loaded again. The
- * inbox with a filter, or of what waits for others, says nothing about the whole, and a count with a
- * plus sign is one of a page.
+ * inbox with a filter, or of what waits for others, says nothing about the whole, and a count with
+ * a plus sign is one of a page.
  */
 export function showWaitingCount(title: string): void {
   if (location.pathname !== '/console' || location.search !== '') return;

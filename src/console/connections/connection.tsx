@@ -208,7 +208,9 @@ function Calls({ calls }: { calls: readonly Permission[] }) {
         <RequestRow
           request={call}
           agent={<Named id={call.agent_id} />}
-          badge={call.outcome ? <OutcomeBadge status={call.outcome.status} isSent /> : undefined}
+          badge={
+            call.outcome ? <OutcomeBadge status={call.outcome.status} isOfConnection /> : undefined
+          }
         >
           <Time at={call.created_at} />
         </RequestRow>

@@ -18,8 +18,8 @@ const EFFECTS: Options = [
 ];
 
 /**
- * The rules of a connection, in the order in which they are tried. Buttons add, move and remove one;
- * they send the form and save nothing.
+ * The rules of a connection, in the order in which they are tried. Buttons add, move and remove
+ * one; they send the form and save nothing.
  * @param props.action where the form is sent, so that the reader stays at the rules
  */
 export function RuleFields({ rules, action }: { rules: RuleValues[]; action: string }) {

@@ -83,7 +83,9 @@ export function Navigation({ path, scopes, waiting, children }: NavigationProps)
   );
 }
 
-/** How many requests wait for the reader. The script keeps it up to date while the inbox is open. */
+/**
+ * How many requests wait for the reader. The script keeps it up to date while the inbox is open.
+ */
 function WaitingCount({ text }: { text: string | null }) {
   return (
     <span class="count" hidden={text === null}>

@@ -8,9 +8,9 @@ import { DecidedList, EndedList, UnknownList } from './ended-list';
 import { ENDED_LABELS, type EndedView, readFilters, sendInbox } from './views';
 
 /**
- * Shows requests that were approved or denied, or expired, or whose outcome is unknown, in the order
- * in which they were decided or expired; or those that the reader decided or voted on, in the order
- * in which they did.
+ * Shows requests that were approved or denied, or expired, or whose outcome is unknown, in the
+ * order in which they were decided or expired; or those that the reader decided or voted on, in the
+ * order in which they did.
  */
 export async function showEnded(c: ConsoleContext, view: EndedView): Promise<Response> {
   const { context } = c.var.signedIn;

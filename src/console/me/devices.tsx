@@ -18,7 +18,9 @@ interface DevicesProps {
   userAgent: string;
 }
 
-/** The devices on which a member is notified. Only the script can add the one that shows the page. */
+/**
+ * The devices on which a member is notified. Only the script can add the one that shows the page.
+ */
 export function Devices({ devices, isPerson, userAgent }: DevicesProps) {
   const mayAdd = isPerson && usePage().isRecentSignIn && devices.length < MAX_DEVICES;
   return (

@@ -32,8 +32,8 @@ export function readDuration(form: Pick<SentForm, 'text'>, name: string): Durati
 }
 
 /**
- * The seconds of the length of time that a form lowers, as {@link secondsOf}; `most` where the field
- * was left empty.
+ * The seconds of the length of time that a form lowers, as {@link secondsOf}; `most` where the
+ * field was left empty.
  */
 export function readLowered(form: SentForm, name: string, most: number): number | string {
   return form.text(name) === '' ? most : secondsOf(readDuration(form, name));

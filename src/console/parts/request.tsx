@@ -15,8 +15,8 @@ import { Badge, Code, joinElements, Named, Written } from './inline';
 export const MAX_IN_LIST = 120;
 
 /**
- * The name of a request in a list: the title, labelled as the agent's or as that of its connection's
- * rule, or without one `otherwise`.
+ * The name of a request in a list: the title, labelled as the agent's or as that of its
+ * connection's rule, or without one `otherwise`.
  */
 export function RequestTitle({
   title,
@@ -98,8 +98,8 @@ export function StateBadge({ request }: { request: Permission }) {
 }
 
 /**
- * Who decided, by the id: a member, a policy or a token of the account. For an approval by a series,
- * a link to the first request, whose approval gave it.
+ * Who decided, by the id: a member, a policy or a token of the account. For an approval by a
+ * series, a link to the first request, whose approval gave it.
  */
 export function ByWhom({ id, isShort = false }: { id: string; isShort?: boolean }) {
   if (!id.startsWith('perm_')) return <Named id={id} isShort={isShort} />;

@@ -43,11 +43,12 @@ import { NobodyNotified, WhoWasTold } from './who-was-told';
 export type CardContext = PreloadedContext<typeof preloadDecidable>;
 
 /**
- * A permission has few entries: its request, the decision, and the uses and the end of its token.
+ * Maximum number of entries of the log that a card shows. A permission has few: its request, the
+ * decision, and the uses and the end of its token.
  */
-const STORY = 100;
-/** How many messages about the request a card shows. */
-const MESSAGES = 100;
+const MAX_ENTRIES = 100;
+/** Maximum number of messages about the request that a card shows. */
+const MAX_NOTIFICATIONS = 100;
 
 /** Shows a request with everything that one needs to decide it, or how it was decided. */
 export function showCard(c: CardContext): Promise<Response> {
@@ -89,8 +90,7 @@ export async function sendCard(
   loaded: CardContext['var']['loaded'],
   refused?: { refusal: Refusal; form: SentForm },
 ): Promise<Response> {
-  const { context } = c.var.signedIn;
-  const { flash } = c.var.signedIn;
+  const { context, flash } = c.var.signedIn;
   const { principal, reader, runtime } = context;
   const row = requirePermission(principal, loaded.permission?.[0]);
   const permission = presentPermission(row, runtime.now(), principal);
@@ -106,8 +106,9 @@ export async function sendCard(
     await Promise.all([
       loadNames(context, ['people', 'agents', 'policies']),
       listSimilar(context, permission),
-      maySeeLog && listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY }),
-      listNotifications(context, { id: row.id, limit: MESSAGES }),
+      maySeeLog &&
+        listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: MAX_ENTRIES }),
+      listNotifications(context, { id: row.id, limit: MAX_NOTIFICATIONS }),
       isPending && hasNotifiedNobody(context, row.id),
       (flash || !isPending) && mayDecide && findNext(c, row.id),
       maySeePolicies ? reader.load([selectActivePolicies(principal.account.number)]) : [[]],
@@ -116,7 +117,7 @@ export async function sendCard(
   const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
   const name = amountOf(permission, numbersOf(c)) ?? action;
   const title = `${name} · ${resource}`;
-  const isSent = permission.connection_id !== null;
+  const isOfConnection = permission.connection_id !== null;
 
   return sendPage(c, {
     title,
@@ -147,14 +148,14 @@ export async function sendCard(
           </p>
           {permission.title !== null && (
             <p>
-              <span class="says">{isSent ? 'To be sent: ' : 'Agent says: '}</span>
+              <span class="says">{isOfConnection ? 'To be sent: ' : 'Agent says: '}</span>
               <Written text={permission.title} />
             </p>
           )}
           <p class="actions">
             <StateBadge request={permission} />
             {isTroubled(permission) && (
-              <OutcomeBadge status={permission.outcome.status} isSent={isSent} />
+              <OutcomeBadge status={permission.outcome.status} isOfConnection={isOfConnection} />
             )}
             {permission.decided_at && (
               <span>
@@ -180,7 +181,9 @@ export async function sendCard(
           </div>
         )}
         {notifiedNobody && <NobodyNotified />}
-        {preview && <Contradictions preview={preview} input={known} isOfConnection={isSent} />}
+        {preview && (
+          <Contradictions preview={preview} input={known} isOfConnection={isOfConnection} />
+        )}
         <div class="decision">
           <div class="about">
             <Binding row={row} permission={permission} input={known} preview={preview} />
@@ -191,7 +194,7 @@ export async function sendCard(
               </blockquote>
             )}
             {preview && hasMoreThanTitle(preview) && (
-              <PreviewCard preview={preview} input={known} isOfConnection={isSent} />
+              <PreviewCard preview={preview} input={known} isOfConnection={isOfConnection} />
             )}
           </div>
           <div class="deciding">
@@ -216,7 +219,9 @@ export async function sendCard(
                 next={flash ? undefined : next || undefined}
               />
             )}
-            {permission.outcome && <OutcomeSection outcome={permission.outcome} isSent={isSent} />}
+            {permission.outcome && (
+              <OutcomeSection outcome={permission.outcome} isOfConnection={isOfConnection} />
+            )}
             {maySeePolicies && (
               <PolicyWeighing permission={permission} maxUses={row.maxUses} policies={policies} />
             )}

@@ -74,8 +74,8 @@ export function findLimitFaults(form: SentForm, scope: JsonObject): FieldError[]
 
 /**
  * The limits: first those of the service, then those that the agent named, made from the scope's
- * own values. A number may be lowered, a list may lose members. Of what a connection sends, only the
- * time to act can be shortened.
+ * own values. A number may be lowered, a list may lose members. Of what a connection sends, only
+ * the time to act can be shortened.
  */
 export function LimitsFields({
   row,

@@ -25,12 +25,15 @@ const BADGES_OF_SENT: typeof BADGES = {
   failed: { label: 'failed', state: 'failed' },
 };
 
-/** @param props.isSent whether a connection sent the act, so that the outcome is no program's word */
+/**
+ * @param props.isOfConnection whether a connection sent the act, so that the outcome is no
+ *   program's word
+ */
 export function OutcomeBadge({
   status,
-  isSent = false,
-}: Pick<Outcome, 'status'> & { isSent?: boolean }) {
-  return <Badge {...(isSent ? BADGES_OF_SENT : BADGES)[status]} />;
+  isOfConnection = false,
+}: Pick<Outcome, 'status'> & { isOfConnection?: boolean }) {
+  return <Badge {...(isOfConnection ? BADGES_OF_SENT : BADGES)[status]} />;
 }
 
 /** Whether an act has failed, or nobody knows whether it happened: a reader should see it first. */
@@ -53,20 +56,26 @@ const MEANINGS_OF_SENT: Record<OutcomeStatus, string> = {
  * Shows what happened after the use, as the program says, or as Countersign saw if it sent the
  * request itself.
  */
-export function OutcomeSection({ outcome, isSent }: { outcome: Outcome; isSent: boolean }) {
+export function OutcomeSection({
+  outcome,
+  isOfConnection,
+}: {
+  outcome: Outcome;
+  isOfConnection: boolean;
+}) {
   const { status, summary, reported_at, reported_by } = outcome;
-  const words = isSent ? 'In the words of Countersign' : 'In the program’s words';
+  const words = isOfConnection ? 'In the words of Countersign' : 'In the program’s words';
   return (
     <Section name="outcome" title="What happened then">
       <p class="hint">
-        {isSent
+        {isOfConnection
           ? 'What Countersign saw when it sent the request. It is not in the log.'
           : 'The program’s own word: nobody has checked it, and it is not in the log.'}
       </p>
       <p>
-        <OutcomeBadge status={status} isSent={isSent} />
+        <OutcomeBadge status={status} isOfConnection={isOfConnection} />
       </p>
-      <p>{(isSent ? MEANINGS_OF_SENT : MEANINGS)[status]}</p>
+      <p>{(isOfConnection ? MEANINGS_OF_SENT : MEANINGS)[status]}</p>
       {summary && (
         <blockquote>
           <p class="hint">{words}</p>

@@ -12,8 +12,8 @@ import { type PolicyValues, readValues } from './values';
 const SOURCE = '/console/policies/sentence';
 
 /**
- * The policy of a form, as a sentence. The script loads it again after each change of the surrounding
- * form; without the script, the buttons that show the form again do.
+ * The policy of a form, as a sentence. The script loads it again after each change of the
+ * surrounding form; without the script, the buttons that show the form again do.
  */
 export function LiveSentence({ values }: { values: PolicyValues }) {
   const { nonce } = usePage();

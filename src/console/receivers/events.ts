@@ -22,7 +22,9 @@ function withMeanings<E extends keyof typeof MEANINGS>(events: readonly E[]): Ev
   return events.map((event) => [event, MEANINGS[event]] as const);
 }
 
-/** The events that a webhook can subscribe to, and what each one means; a test goes to each anyway. */
+/**
+ * The events that a webhook can subscribe to, and what each one means; a test goes to each anyway.
+ */
 export const OF_WEBHOOKS = withMeanings(WEBHOOK_EVENTS.filter((event) => event !== 'webhook.test'));
 
 /** The events that a channel can send to people, and what each one means. */

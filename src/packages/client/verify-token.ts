@@ -44,7 +44,10 @@ interface TokenDetail
   input_digest?: string;
 }
 
-/** The claims of a token. Only the service signs with its keys, so a valid signature proves the form. */
+/**
+ * The claims of a token. Only the service signs with its keys, so a valid signature proves the
+ * form.
+ */
 interface Claims {
   jti: string;
   sub: string;

@@ -32,7 +32,9 @@ export function divideByPerson(
   ];
 }
 
-/** Why nobody is asked for a decision any more; null if the message asks, or does not ask at all. */
+/**
+ * Why nobody is asked for a decision any more; null if the message asks, or does not ask at all.
+ */
 export function reasonNotToAsk({
   event,
   permissionState,

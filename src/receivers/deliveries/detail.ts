@@ -57,8 +57,8 @@ const PAYLOAD_SCOPES: Record<DeliveryEvent, Scope | null> = {
 };
 
 /**
- * Presents {@link deliveryDetailFields}, with the payload only for a token that may read the same data
- * elsewhere.
+ * Presents {@link deliveryDetailFields}, with the payload only for a token that may read the same
+ * data elsewhere.
  */
 export function presentDetail({ principal, runtime }: UserContext, delivery: FoundDelivery) {
   const scope = PAYLOAD_SCOPES[delivery.event];

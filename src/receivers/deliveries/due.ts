@@ -123,7 +123,9 @@ function permissionStateSql(account: number, now: number) {
 
 const sent = alias(deliveries, 'sent');
 
-/** Selects where the messages about the same permission in the same Slack channel are, each once. */
+/**
+ * Selects where the messages about the same permission in the same Slack channel are, each once.
+ */
 const slackMessagesSql = sql<string[]>`(
   select json_group_array(distinct ${sent.slackMessage})
   from ${deliveries} as ${sent} indexed by deliveries_by_permission

@@ -5,8 +5,8 @@ import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
 // Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is
-// in one index until its first attempt, and in two after an attempt that failed or was postponed, so
-// that one that succeeds at once is written to one index only. SQLite uses an index only for a
+// in one index until its first attempt, and in two after an attempt that failed or was postponed,
+// so that one that succeeds at once is written to one index only. SQLite uses an index only for a
 // condition that is spelled as in the index.
 
 /** How often a worker attempted or postponed a delivery. */

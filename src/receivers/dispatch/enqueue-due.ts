@@ -53,8 +53,8 @@ export async function enqueuePendingEvents({
 
 /**
  * Enqueues messages for a slice of the receivers that are due: they have a delivery to send or to
- * cancel, or their claim expired because its worker crashed. Releases such a claim. Each receiver is
- * due again after the duration of a claim.
+ * cancel, or their claim expired because its worker crashed. Releases such a claim. Each receiver
+ * is due again after the duration of a claim.
  * @returns whether there may be more
  */
 export async function enqueueDueDeliveries({
@@ -101,8 +101,8 @@ interface Place {
  * due before a claim made now would expire. Each message is delayed until its feed or receiver is
  * due.
  *
- * So a receiver that a crashed worker has claimed, or whose message the queue has lost, continues as
- * soon as it is due, and not with the next run of the cron tasks a minute later. A message does
+ * So a receiver that a crashed worker has claimed, or whose message the queue has lost, continues
+ * as soon as it is due, and not with the next run of the cron tasks a minute later. A message does
  * nothing if another one was handled before.
  * @param open gives the context with the current time
  */

@@ -57,7 +57,7 @@ const RECORD_TIME = 4 * SECOND;
 
 /**
  * How long a claim lasts: as long as a worker may take. The worker renews its claim with each
- * batch, so that no other worker sends the same deliveries. After a crash the receiver is free again
- * once the claim has expired.
+ * batch, so that no other worker sends the same deliveries. After a crash the receiver is free
+ * again once the claim has expired.
  */
 export const CLAIM_DURATION = WORK_TIME + OVERTIME + REQUEST_TIMEOUT + RECORD_TIME;

@@ -32,8 +32,8 @@ export async function openWebhookSender(
       const body = readPayload(delivery, account, runtime.now());
       if (body === null) return { kind: 'dropped', reason: NOT_KEPT };
       if (error !== null) return { kind: 'refused', error };
-      // A redelivery has the same `webhook-id` as the first delivery, by which the server recognizes
-      // it.
+      // A redelivery has the same `webhook-id` as the first delivery, by which the server
+      // recognizes it.
       const signature = await signMessage(
         keys ?? [],
         delivery.original ?? delivery.id,

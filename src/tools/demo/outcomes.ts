@@ -9,7 +9,9 @@ const REFUNDS: { order: string; outcome: OutcomeReport | null }[] = [
   { order: '20484', outcome: null },
 ];
 
-/** Has an agent refund orders and report what happened. Returns the permissions as they are then. */
+/**
+ * Has an agent refund orders and report what happened. Returns the permissions as they are then.
+ */
 export async function playOutcomes(user: Countersign, agent: Countersign): Promise<Permission[]> {
   const permissions: Permission[] = [];
   for (const { order, outcome } of REFUNDS) {

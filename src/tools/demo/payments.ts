@@ -22,8 +22,8 @@ interface Answer {
 }
 
 /**
- * Starts a stand-in for a payment service on this machine: `GET /v1/balance` and `POST /v1/payouts`,
- * for callers with {@link PAYMENTS_KEY}.
+ * Starts a stand-in for a payment service on this machine: `GET /v1/balance` and `POST
+ * /v1/payouts`, for callers with {@link PAYMENTS_KEY}.
  * @param tell called with a line about each call
  */
 export async function startPayments(

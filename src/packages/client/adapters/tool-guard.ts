@@ -84,9 +84,9 @@ export class ToolGuard<Context> {
   /**
    * Asks for a call before it runs, and tells whether it is for people to decide. The answer stays
    * the same when they have decided. A failure counts as no: the run goes on, and `run` refuses the
-   * call. If the service did not answer, or the account is stopped, `run` does not ask again, even if
-   * it would be answered now: a request that people have to decide would be lost, because the run was
-   * not paused for it.
+   * call. If the service did not answer, or the account is stopped, `run` does not ask again, even
+   * if it would be answered now: a request that people have to decide would be lost, because the
+   * run was not paused for it.
    */
   async needsDecision(input: ToolArguments, call: ToolCall<Context>): Promise<boolean> {
     if (this.#treatment === 'deny') return false;

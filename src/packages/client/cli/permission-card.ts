@@ -66,8 +66,8 @@ export function formatPermission(permission: Permission, options: CardOptions): 
   }
   const told = agentWords(permission);
   if (told.length > 0) {
-    const isSent = permission.connection_id !== null;
-    const title = isSent ? 'What Countersign will send' : 'In the words of the agent';
+    const isOfConnection = permission.connection_id !== null;
+    const title = isOfConnection ? 'What Countersign will send' : 'In the words of the agent';
     lines.push('', style.bold(title));
     lines.push(...quote(told, width));
   }

@@ -33,7 +33,9 @@ export function readNumber(text: string, option: string, min = 1): number {
   throw new UsageError(`--${option} ${escapeText(text)} is not a whole number of at least ${min}.`);
 }
 
-/** @throws UsageError for anything but a number as JSON writes it, or one that a double would round */
+/**
+ * @throws UsageError for anything but a number as JSON writes it, or one that a double would round
+ */
 export function readDecimal(text: string, option: string): number {
   const where = `--${option} ${escapeText(text)}`;
   const value = isJson(text) ? readJson(text, where) : null;

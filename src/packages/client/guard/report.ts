@@ -33,8 +33,8 @@ export type Summarize = (end: GuardedEnd) => string | undefined;
  * Runs an act whose use is taken, and reports how it ended: `succeeded` when it returns, `unknown`
  * when it throws `OutcomeUnknown`, else `failed`.
  *
- * A report never fails the call, and delays it by a second at most: one that is not answered by then
- * is sent again in the background.
+ * A report never fails the call, and delays it by a second at most: one that is not answered by
+ * then is sent again in the background.
  */
 export async function runAndReport<Output>(
   client: GuardClient,

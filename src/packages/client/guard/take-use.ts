@@ -50,7 +50,9 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
   }
 }
 
-/** Reads the permission as it is now, with its outcome; as it was if the service does not answer. */
+/**
+ * Reads the permission as it is now, with its outcome; as it was if the service does not answer.
+ */
 async function readAgain(client: GuardClient, permission: Permission): Promise<Permission> {
   return await client
     .getPermission(permission.id, {}, { timeout: READ_TIMEOUT, maxRetries: 0 })

@@ -1,7 +1,7 @@
 /**
  * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of a vote in an
- * entry, of an approval by a series, of the file, the proof or a checkpoint, of the log's history, or a log that the service
- * itself refuses.
+ * entry, of an approval by a series, of the file, the proof or a checkpoint, of the log's history,
+ * or a log that the service itself refuses.
  */
 export type FaultKind =
   | 'changed'
@@ -86,8 +86,8 @@ export interface Report {
   /** The checks that should have been made but could not be. */
   unchecked: string[];
   /**
-   * The faults that were found. A wrong entry comes first, then a wrong vote or series; of each, only the
-   * first is looked for.
+   * The faults that were found. A wrong entry comes first, then a wrong vote or series; of each,
+   * only the first is looked for.
    */
   faults: Fault[];
   /** Whether the service itself refuses the log. */

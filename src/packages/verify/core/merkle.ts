@@ -2,8 +2,8 @@ import { concatBytes, isEqual, sha256, utf8 } from './bytes.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
 
 /**
- * The bytes that are hashed to the leaf of an entry (RFC 9162 section 2.1.1): 0x00 and the canonical
- * JSON of the entry with its salt.
+ * The bytes that are hashed to the leaf of an entry (RFC 9162 section 2.1.1): 0x00 and the
+ * canonical JSON of the entry with its salt.
  * @param salt 32 hexadecimal characters
  * @throws TypeError if the entry has no canonical JSON
  */
@@ -17,8 +17,8 @@ function hashNode(left: Uint8Array, right: Uint8Array): Promise<Uint8Array> {
 }
 
 /**
- * The root to which the inclusion proof of a leaf leads (RFC 9162 section 2.1.3.2); null if the tree
- * has no such leaf, or the path has another length than it must.
+ * The root to which the inclusion proof of a leaf leads (RFC 9162 section 2.1.3.2); null if the
+ * tree has no such leaf, or the path has another length than it must.
  * @param index the index of the leaf, from 0
  */
 export async function rootOfPath(

@@ -5,7 +5,9 @@ import { HOUR, SECOND } from '../../../lib/time';
 
 /** A key pair by which push services recognize this service (RFC 8292 section 2). */
 export interface VapidKey {
-  /** The point on P-256, uncompressed, in base64url: the `applicationServerKey` of subscriptions. */
+  /**
+   * The point on P-256, uncompressed, in base64url: the `applicationServerKey` of subscriptions.
+   */
   publicKey: string;
   privateKey: CryptoKey;
 }

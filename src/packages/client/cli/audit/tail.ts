@@ -69,7 +69,9 @@ export const tailEntries = command({
   },
 });
 
-/** Returns the number after which the entries begin: the newest, unless the option names another. */
+/**
+ * Returns the number after which the entries begin: the newest, unless the option names another.
+ */
 async function findStart(client: CliClient, after: string | undefined): Promise<number> {
   if (after !== undefined) return readNumber(after, 'after', 0);
   const { data } = await client.listAuditEntries({ limit: 1 });

@@ -26,7 +26,8 @@ interface Asking {
  * Runs a tool call once it is approved, with a copy of the approved arguments.
  * @param run passes the call to the server, and settles when the server has answered it: what it
  *   throws is how the call ended
- * @throws GuardError, ApiError, TypeError and others when the call is not run, and what `run` throws
+ * @throws GuardError, ApiError, TypeError and others when the call is not run, and what `run`
+ *   throws
  */
 export async function askFor(
   call: ToolCall,

@@ -12,8 +12,8 @@ interface NameOptions {
   /** Begins every name. */
   prefix: string;
   /**
-   * Distinguishes its calls from those of other programs: the command line and folder of a server, or a
-   * session. Only its digest is sent.
+   * Distinguishes its calls from those of other programs: the command line and folder of a server,
+   * or a session. Only its digest is sent.
    */
   context: string[];
   /** Whether a denied request keeps answering in later processes too. */

@@ -39,8 +39,8 @@ export class CommandFailed extends Error {
 }
 
 /**
- * Runs an approved command without a shell and without the agent's key, and resolves when it ends with
- * the exit code 0.
+ * Runs an approved command without a shell and without the agent's key, and resolves when it ends
+ * with the exit code 0.
  * @param executable the file that was found for the command; null lets the system find it
  * @throws CommandFailed with its exit code; for one that a signal ended, 128 and the number of the
  *   signal

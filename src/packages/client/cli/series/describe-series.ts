@@ -3,8 +3,8 @@ import { escapeText } from '../terminal/escape.ts';
 import { formatTime, formatTimeLeft } from '../terminal/time.ts';
 
 /**
- * Says which requests a series approves besides the first one, such as `the next 19 like this within
- * 1 h; max_amount may be lower`.
+ * Says which requests a series approves besides the first one, such as `the next 19 like this
+ * within 1 h; max_amount may be lower`.
  */
 export function describeSeries({ requests, expires_in, varies }: Series): string {
   const duration = formatTimeLeft(new Date(expires_in * 1_000).toISOString(), 0);
