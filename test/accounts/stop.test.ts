@@ -204,7 +204,7 @@ describe('a stop', () => {
     expect((await account.log('&event_type=revoke')).length).toBe(1);
   });
 
-  it('comes before stored answers and external ids, which are good again after the resume', async () => {
+  it('comes before stored answers and external ids, which are valid again after the resume', async () => {
     const { world, account, agent } = await makeScene();
     const { token } = await agent.approved({ max_uses: 3 });
     const calls = [

@@ -46,7 +46,7 @@ export function Sessions({
 /** Ends one of the caller's sessions. */
 export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   requireScopes(c.var.signedIn.context.principal, 'account:read');
-  const id = pathId(c, 'session', 'session');
+  const id = pathId(c, 'session');
   await endSession(c.var.signedIn.context, { id });
   return redirectWithFlash(c, '/console/me', 'ended');
 }

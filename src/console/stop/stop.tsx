@@ -98,7 +98,7 @@ function sendStopped(c: ConsoleContext, { at, by, reason }: NonNullable<SignedIn
           </p>
           {mayResume && (
             <p>
-              After a resume, approvals that have not expired are good again: first revoke those
+              After a resume, approvals that have not expired are valid again: first revoke those
               that should not be.
             </p>
           )}
