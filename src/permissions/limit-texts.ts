@@ -28,9 +28,9 @@ export function valueText(value: Json | undefined, formatNumber = formatInEnglis
   return JSON.stringify(value);
 }
 
-/** Whether a text could be taken for nothing, for a number, or for another value. */
+/** Whether a text could be taken for nothing, for a number, for a quoted text or another value. */
 export function looksLikeValue(text: string): boolean {
-  return /^$|^(true|false|null)$|^[-+−]?[\d.,'’ ]+$/.test(text);
+  return /^$|^"|^(true|false|null)$|^[-+−]?[\d.,'’ ]+(e[-+]?\d+)?$/i.test(text);
 }
 
 /**

@@ -138,7 +138,7 @@ describe('the decision card', () => {
       '/note Rent, 1250',
       '12.500 differs from /amount, which is 1.250',
       'Sum 1.250 same as /amount',
-      'Account 1250 same as /account',
+      'Account "1250" same as /account',
       '"amount": 1250',
     ])
       expect(shown).toContain(text);

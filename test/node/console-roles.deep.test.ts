@@ -508,7 +508,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
       const page = await open(admin, hasScript);
       await go(page, '/console/channels/new');
       await page.getByLabel('Name').fill(`Payments ${hasScript}`);
-      await page.getByLabel('A request expired, or was withdrawn, undecided').uncheck();
+      await page.getByLabel('A request expired undecided').uncheck();
       await page.getByLabel('Actions (optional)').fill('payment.*\nrefund.send');
       await press(page, 'Create the channel');
       await heading(page, `Payments ${hasScript}`);

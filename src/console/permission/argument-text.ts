@@ -16,8 +16,8 @@ export function argumentText(value: Json, formatNumber: NumberFormat): string {
 }
 
 /**
- * The value of a preview's field: its own text, but a number as {@link argumentText} writes it, so
- * that the same number always reads alike.
+ * The value of a preview's field: its own text, but as {@link argumentText} writes it where it
+ * restates a number or a text, so that what is equal reads alike.
  * @param argument the argument that the field restates; undefined if there is none
  */
 export function fieldText(
@@ -30,5 +30,6 @@ export function fieldText(
   const isNumber = Number.isFinite(number) && String(number) === value;
   if (isNumber && (restatesNumber || kind === 'money' || kind === 'count'))
     return formatNumber(number);
-  return restatesNumber ? argumentText(value, formatNumber) : value;
+  if (restatesNumber || typeof argument === 'string') return argumentText(value, formatNumber);
+  return value;
 }

@@ -159,9 +159,11 @@ function divideEntries(value: JsonObject, entries: ReceiptEntry[]): Receipt {
   const leader = seriesOf(own);
   const series: ReceiptEntry[] = [];
   for (const entry of entries) {
+    const isOwn = entry.permission === permission;
+    if (!isOwn && entry.permission !== leader)
+      throw entryFault('added', 'is of another permission', entry);
     requireSameAct(entry, first);
-    if (entry.permission === permission) continue;
-    if (entry.permission !== leader) throw entryFault('added', 'is of another permission', entry);
+    if (isOwn) continue;
     if (entry.event !== 'request' && entry.event !== 'approve')
       throw entryFault('added', 'of the series is neither its request nor its approval', entry);
     series.push(entry);
