@@ -43,14 +43,30 @@ export function checkGuard(guard: Check): Statement {
   return insertFirstFailing([caseOf(guard)]);
 }
 
+/**
+ * Replaces the guards among the steps of a transaction by statements that check them, as
+ * {@link checkGuard}. Guards that follow each other share a statement, which aborts the batch with
+ * the name of the first that does not hold.
+ */
+export function withChecks(steps: readonly (Guard | Statement)[]): Statement[] {
+  const statements: Statement[] = [];
+  let guards: Guard[] = [];
+  for (const step of steps) {
+    if (isGuard(step)) {
+      guards.push(step);
+    } else {
+      statements.push(...checkGuards(guards), step);
+      guards = [];
+    }
+  }
+  return [...statements, ...checkGuards(guards)];
+}
+
 /** How many parameters D1 binds in one statement. */
 const MAX_PARAMETERS = 100;
 
-/**
- * The same for several guards: the batch is aborted with the name of the first that does not hold.
- * They are checked by one statement, or by more if they have too many parameters for one.
- */
-export function checkGuards(guards: readonly Check[]): Statement[] {
+/** Checks guards by one statement, or by more if they have too many parameters for one. */
+function checkGuards(guards: readonly Check[]): Statement[] {
   const checks: BuiltSql[][] = [];
   let bound = MAX_PARAMETERS;
   for (const guard of guards) {

@@ -17,7 +17,7 @@ import { type Id, idBytes } from '../lib/typeid';
 import { appendEntries, roomGuards, TransitionLost, transitionGuard, writerGuard } from './append';
 import { type Authority, credentialGuard } from './authority';
 import type { Entry } from './entry';
-import { checkGuards, type Guard, isGuard } from './guard';
+import { type Guard, isGuard, withChecks } from './guard';
 import { type Accounts, holdGuard } from './hold';
 import { type ActivityRecord, insertRecords } from './insert-records';
 import { markEntryRetention, markFeeds, markRetention, markTrees } from './marks';
@@ -69,8 +69,8 @@ type RecordTable =
       | 'votes'];
 
 /**
- * Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as
- * activity. Policies count the approvals of their budgets.
+ * Tables that a change of permissions and tokens writes: `votes` for the vote that decides, and
+ * `policies` to count an approval in a budget.
  */
 type StateTable = Schema[
   | 'connectionCalls'
@@ -162,6 +162,14 @@ interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
   answer?: Answer;
 }
 
+/** The steps of a transaction, in their order. */
+interface Steps {
+  before: readonly (Guard | Statement)[];
+  changes: readonly Statement[];
+  after?: readonly (Guard | Statement)[];
+}
+
+/** Only for types: names what the methods of a builder return. */
 declare const build: DrizzleD1Database;
 
 /**
@@ -208,30 +216,30 @@ export class Ledger {
     answer,
   }: Transition<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]> | null> {
     const { build } = this.database;
-    const statements: readonly Statement[] = [...changes(build), ...(reads ?? [])];
     try {
-      const results = await this.run(
-        [
-          ...this.holdGuards(entries.map(({ account }) => account)),
-          ...guards,
-          ...this.writerGuards(entries),
-          ...stopGuards(entries),
-          ...roomGuards(entries),
-          appendEntries(build, entries),
-          ...statements,
-          transitionGuard(entries),
-          markTrees(build, entries),
-          markEntryRetention(build, entries),
-          markFeeds(build, entries),
-        ],
+      const { changed, last } = await this.run(
+        {
+          before: [
+            ...this.holdGuards(entries.map(({ account }) => account)),
+            ...guards,
+            ...this.writerGuards(entries),
+            ...stopGuards(entries),
+            ...roomGuards(entries),
+            appendEntries(build, entries),
+          ],
+          changes: [...changes(build), ...(reads ?? [])],
+          after: [
+            transitionGuard(entries),
+            markTrees(build, entries),
+            markEntryRetention(build, entries),
+            markFeeds(build, entries),
+          ],
+        },
         answer,
       );
-      // The first result is that of `appendEntries`, the last one that of `markFeeds`.
-      const { meta: feeds } = results.at(-1) as D1Result;
+      const { meta: feeds } = last as D1Result;
       if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
-      return results.slice(1, 1 + statements.length) as unknown as BatchResponse<
-        readonly [...C, ...Q]
-      >;
+      return changed as unknown as BatchResponse<readonly [...C, ...Q]>;
     } catch (error) {
       if (error instanceof TransitionLost) return null;
       throw error;
@@ -253,23 +261,19 @@ export class Ledger {
     answer,
   }: RecordChange<C>): Promise<BatchResponse<C>> {
     const { build } = this.database;
-    const statements: readonly Statement[] = changes(build as unknown as RecordWriter);
-    const recording = [
-      ...insertRecords(build, [record, ...furtherRecords]),
-      markRetention(build, sql`(${record.account})`, record.createdAt),
-    ];
-    // The records come last because the statements may create their account.
-    const results = await this.run(
-      [
-        ...this.holdGuards([record.account]),
-        ...this.credentialGuards(),
-        ...guards,
-        ...statements,
-        ...recording,
-      ],
+    const { changed } = await this.run(
+      {
+        before: [...this.holdGuards([record.account]), ...this.credentialGuards(), ...guards],
+        changes: changes(build as unknown as RecordWriter),
+        // Last, because the changes may create the account of the records.
+        after: [
+          ...insertRecords(build, [record, ...furtherRecords]),
+          markRetention(build, sql`(${record.account})`, record.createdAt),
+        ],
+      },
       answer,
     );
-    return results.slice(0, statements.length) as unknown as BatchResponse<C>;
+    return changed as unknown as BatchResponse<C>;
   }
 
   /**
@@ -284,20 +288,15 @@ export class Ledger {
     reads,
     answer,
   }: InternalWrite<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]>> {
-    const statements: readonly Statement[] = changes(
-      this.database.build as unknown as InternalWriter,
-    );
-    const results = await this.run(
-      [
-        ...this.holdGuards([]),
-        ...this.credentialGuards(),
-        ...guards,
-        ...statements,
-        ...(reads ?? []),
-      ],
+    const writer = this.database.build as unknown as InternalWriter;
+    const { changed } = await this.run(
+      {
+        before: [...this.holdGuards([]), ...this.credentialGuards(), ...guards],
+        changes: [...changes(writer), ...(reads ?? [])],
+      },
       answer ?? null,
     );
-    return results as unknown as BatchResponse<readonly [...C, ...Q]>;
+    return changed as unknown as BatchResponse<readonly [...C, ...Q]>;
   }
 
   /**
@@ -308,18 +307,13 @@ export class Ledger {
   async discardOrphans(rows: { account: number; id: Id<'perm'> }[]): Promise<void> {
     const keys = JSON.stringify(rows.map(({ account, id }) => [account, toHex(idBytes(id))]));
     const { build } = this.database;
-    await this.run(
-      [
-        ...this.holdGuards([]),
-        build.run(sql`
-        delete from permissions
-        where (account, id) in (select value ->> 0, unhex(value ->> 1) from json_each(${keys})) and not (
-          exists (select 1 from agents where agents.number = permissions.agent)
-          and exists (select 1 from accounts where accounts.number = permissions.account)
-        )`),
-      ],
-      null,
-    );
+    const deletion = build.run(sql`
+      delete from permissions
+      where (account, id) in (select value ->> 0, unhex(value ->> 1) from json_each(${keys})) and not (
+        exists (select 1 from agents where agents.number = permissions.agent)
+        and exists (select 1 from accounts where accounts.number = permissions.account)
+      )`);
+    await this.run({ before: this.holdGuards([]), changes: [deletion] }, null);
   }
 
   /** The guard that no account which the write changes is held for its move to another shard. */
@@ -344,38 +338,25 @@ export class Ledger {
   }
 
   /**
-   * Checks guards and runs statements, in their order, and stores the answer before them in the
-   * same transaction.
-   * @returns the results of the statements
+   * Runs a transaction, which first stores the answer.
+   * @returns the results of the changes, and that of the last statement
    */
   private async run(
-    steps: readonly (Guard | Statement)[],
+    { before, changes, after = [] }: Steps,
     answer: Answer | null,
-  ): Promise<readonly unknown[]> {
-    const { build } = this.database;
-    const storing = (answer && (await this.answers?.store(build, answer))) ?? [];
-    const guards = steps.filter(isGuard);
-    const batch: Statement[] = [...storing];
-    /** Where the statements of the steps are in the batch. */
-    const places: number[] = [];
-    let unchecked: Guard[] = [];
-    for (const step of steps) {
-      if (isGuard(step)) {
-        unchecked.push(step);
-        continue;
-      }
-      batch.push(...checkGuards(unchecked));
-      unchecked = [];
-      places.push(batch.length);
-      batch.push(step);
-    }
-    batch.push(...checkGuards(unchecked));
+  ): Promise<{ changed: readonly unknown[]; last: unknown }> {
+    const storing = (answer && (await this.answers?.store(this.database.build, answer))) ?? [];
+    const first = [...storing, ...withChecks(before)];
+    const batch = [...first, ...changes, ...withChecks(after)];
     try {
       const results: readonly unknown[] = await this.database.run(batch as unknown as Batch);
-      return places.map((place) => results[place]);
+      const changed = results.slice(first.length, first.length + changes.length);
+      return { changed, last: results.at(-1) };
     } catch (error) {
-      if (error instanceof GuardFailed)
+      if (error instanceof GuardFailed) {
+        const guards = [...before, ...after].filter(isGuard);
         throw guards.find(({ name }) => name === error.guard)?.otherwise ?? error;
+      }
       if (error instanceof ConstraintError && error.subject.startsWith('stored_answers.'))
         throw new AnsweredBefore();
       throw error;

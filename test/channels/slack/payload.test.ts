@@ -49,7 +49,7 @@ function withMetadata(body: string, metadata: string): string {
 it('reads the click on the button of a message', () => {
   const { slack, message } = makeScene();
   expect(readInteraction(slack.click(message, REVIEW_ACTION))).toEqual({
-    kind: 'review',
+    kind: 'click',
     user: USER,
     permissionId: 'perm_01m7x1m1tre75vaz5yvpbmvt6m',
     triggerId: '1.2.a',
@@ -129,7 +129,7 @@ it('reads the first action, whatever the others are', () => {
     null,
   ];
   expect(readInteraction(change(slack.click(message, REVIEW_ACTION), { actions }))?.kind).toBe(
-    'review',
+    'click',
   );
 });
 

@@ -15,7 +15,7 @@ import { readInteraction } from './payload';
 import { MAX_PAYLOAD_BYTES } from './payload-size';
 import { handleClick, SWITCHED_OFF } from './review-click';
 import { isFromSlack } from './signature';
-import { refuseSubmission } from './submission';
+import { makeRefusal } from './submission';
 import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
 
 /**
@@ -75,7 +75,7 @@ export async function receiveFromSlack(c: CallerRequest, secret: string): Promis
   if (!interaction) return {};
   const on = await loadActedOn(channel, interaction, runtime.now());
   if (on.member) c.set('caller', { ...caller, member: on.member.id });
-  if (interaction.kind === 'review') {
+  if (interaction.kind === 'click') {
     const { botToken } = channel.secrets;
     c.executionCtx.waitUntil(handleClick({ config, runtime }, channel, botToken, interaction, on));
     return {};
@@ -93,8 +93,8 @@ async function submit(
   submission: Submission,
   { member, memberLastSeenAt, state }: ActedOn,
 ) {
-  if (!channel.isActive) return refuseSubmission(SWITCHED_OFF);
-  if (!member) return refuseSubmission(LINK_ENDED);
+  if (!channel.isActive) return makeRefusal(SWITCHED_OFF);
+  if (!member) return makeRefusal(LINK_ENDED);
   const context = linkedContext(c, secret, channel, submission, member);
   const account = context.principal.account.number;
   recordMemberSeen(

@@ -15,7 +15,7 @@ export interface SlackUser {
 /** An action of a person in Slack that the service handles. */
 export type Interaction = { user: SlackUser } & (
   | {
-      kind: 'review';
+      kind: 'click';
       permissionId: Id<'perm'>;
       /** Opens a modal, once and within 3 seconds. */
       triggerId: string;
@@ -109,7 +109,7 @@ function readClick(click: LazyOutput<typeof Click>): Interaction | null {
   const slackChannel = click.container?.channel_id ?? click.channel?.id;
   if (!user || action.action_id !== REVIEW_ACTION || !permissionId || slackChannel === undefined)
     return null;
-  return { kind: 'review', user, permissionId, triggerId: click.trigger_id, slackChannel };
+  return { kind: 'click', user, permissionId, triggerId: click.trigger_id, slackChannel };
 }
 
 /** Whether an id names an organization of Slack's Enterprise Grid, which has several workspaces. */

@@ -1,29 +1,29 @@
 import type { Config, Runtime } from '../../../env';
 import { ROLE_SCOPES } from '../../../identity/roles';
-import {
-  type Permission,
-  presentPermission,
-  type ReviewedPermission,
-  statusAt,
-} from '../../../permissions/permission';
 import { standingOf } from '../../../permissions/reviews/voter';
 import { cardUrl } from '../message';
 import type { ActedOn, CalledChannel } from './called-channel';
+import {
+  findObstacle,
+  MAY_NOT_DECIDE,
+  NO_REQUEST,
+  presentForPeople,
+  proposalOf,
+  voteCount,
+} from './decidable';
 import { signLinkAddress } from './link-address';
 import { linkingMessage } from './linking-message';
-import { canDecideInSlack, DECIDED_ELSEWHERE, notice } from './message';
+import { notice } from './message';
 import { type ReviewModal, reviewModal } from './modal';
 import type { Interaction } from './payload';
 import { callAndLog, postEphemeral } from './respond';
 
-export type Click = Extract<Interaction, { kind: 'review' }>;
+export type Click = Extract<Interaction, { kind: 'click' }>;
 
 export const SWITCHED_OFF =
   'This channel is switched off in Countersign. Decide the request there.';
 const WITHOUT_ARGUMENTS = 'The agent does not show its arguments, so it is decided in Countersign.';
 const TOO_LONG = 'It is too long for Slack, so it is decided in Countersign.';
-export const MAY_NOT_DECIDE = 'Your role in Countersign may not decide requests.';
-export const NO_REQUEST = 'The request no longer exists.';
 
 /**
  * Answers a click on the button of a message, by calls of Slack: opens the modal for a member who
@@ -43,7 +43,7 @@ export async function handleClick(
     const address = await signLinkAddress(config, runtime, channel, click.user);
     return postEphemeral(runtime, botToken, at, linkingMessage(address));
   }
-  const modal = openingOf(channel, on, url, runtime.now());
+  const modal = modalContentOf(channel, on, url, runtime.now());
   if (typeof modal === 'string') return postEphemeral(runtime, botToken, at, notice(modal, url));
   const view = reviewModal(modal);
   if (!view) return postEphemeral(runtime, botToken, at, notice(TOO_LONG, url));
@@ -58,7 +58,7 @@ export async function handleClick(
 }
 
 /** The content of the modal; a text says why there is none. */
-function openingOf(
+function modalContentOf(
   channel: CalledChannel,
   { member, state, agentName, input, preview }: ActedOn,
   url: string,
@@ -67,8 +67,8 @@ function openingOf(
   if (!channel.isActive) return SWITCHED_OFF;
   const row = state.permission;
   if (!row) return NO_REQUEST;
-  const refusal = refusePermission(row, now);
-  if (refusal !== null) return refusal;
+  const obstacle = findObstacle(row, now);
+  if (obstacle !== null) return obstacle;
   if (!member || !ROLE_SCOPES[member.role].includes('permissions:decide')) return MAY_NOT_DECIDE;
   if (standingOf(row.review, state.voter, member.id) === 'not_a_reviewer')
     return 'You are not one of its reviewers.';
@@ -80,32 +80,6 @@ function openingOf(
     agentName,
     cardUrl: url,
     proposal: proposalOf(row),
-    votes: votesOf(row),
+    votes: voteCount(row),
   };
-}
-
-/** Why a permission cannot be decided in Slack; null if it can. */
-export function refusePermission(row: ReviewedPermission, now: number): string | null {
-  const status = statusAt(row, now);
-  if (status !== 'pending') return `The request is ${status} already.`;
-  if (!canDecideInSlack(presentForPeople(row, now))) return DECIDED_ELSEWHERE;
-  return null;
-}
-
-function presentForPeople(row: ReviewedPermission, now: number): Permission {
-  return presentPermission(row, now, { kind: 'user' });
-}
-
-/** How many votes a permission has. */
-export function votesOf({ review }: ReviewedPermission): number {
-  return review?.votes.length ?? 0;
-}
-
-/**
- * The limits that an approval may narrow: those that the votes so far have left, or else the
- * requested ones.
- */
-export function proposalOf(row: ReviewedPermission): ReviewModal['proposal'] {
-  const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
-  return { scope, token_ttl: tokenTtl, max_uses: maxUses };
 }

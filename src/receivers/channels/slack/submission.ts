@@ -30,10 +30,10 @@ export interface Refusal {
 }
 
 /**
- * Refuses a whole submission. Slack shows the reason at the decision, because each error belongs to
+ * The refusal of a whole submission. Slack shows the reason at the decision, because each error belongs to
  * a field.
  */
-export function refuseSubmission(reason: string): Refusal {
+export function makeRefusal(reason: string): Refusal {
   return { errors: { [DECISION]: reason } };
 }
 

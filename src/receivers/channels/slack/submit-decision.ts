@@ -3,10 +3,10 @@ import type { UserContext } from '../../../http/context';
 import { CredentialEnded } from '../../../ledger/authority';
 import { decidePermission } from '../../../permissions/decide';
 import type { Decision, DecisionState } from '../../../permissions/reviews/decision';
+import { findObstacle, MAY_NOT_DECIDE, NO_REQUEST, proposalOf, voteCount } from './decidable';
 import { DECIDED_ELSEWHERE } from './message';
 import type { Interaction } from './payload';
-import { MAY_NOT_DECIDE, NO_REQUEST, proposalOf, refusePermission, votesOf } from './review-click';
-import { type Refusal, readSubmission, refuseSubmission } from './submission';
+import { makeRefusal, type Refusal, readSubmission } from './submission';
 
 export type Submission = Extract<Interaction, { kind: 'submission' }>;
 
@@ -35,11 +35,11 @@ export async function submitDecision(
 ): Promise<Refusal | null> {
   const { principal, runtime } = context;
   const row = state.permission;
-  if (!row) return refuseSubmission(NO_REQUEST);
-  const refusal = refusePermission(row, runtime.now());
-  if (refusal !== null) return refuseSubmission(refusal);
-  if (!principal.scopes.includes('permissions:decide')) return refuseSubmission(MAY_NOT_DECIDE);
-  if (votesOf(row) !== votes) return refuseSubmission(VOTED_MEANWHILE);
+  if (!row) return makeRefusal(NO_REQUEST);
+  const obstacle = findObstacle(row, runtime.now());
+  if (obstacle !== null) return makeRefusal(obstacle);
+  if (!principal.scopes.includes('permissions:decide')) return makeRefusal(MAY_NOT_DECIDE);
+  if (voteCount(row) !== votes) return makeRefusal(VOTED_MEANWHILE);
   const submitted = readSubmission(values, proposalOf(row));
   if ('errors' in submitted) return submitted;
   const { decision: kind, reason, ...narrowed } = submitted;
@@ -48,9 +48,9 @@ export async function submitDecision(
     await decidePermission({ ...context, verifySignature: null }, state, decision);
     return null;
   } catch (error) {
-    if (error instanceof CredentialEnded) return refuseSubmission(LINK_ENDED);
+    if (error instanceof CredentialEnded) return makeRefusal(LINK_ENDED);
     if (!(error instanceof Problem)) throw error;
-    if (error.code === 'passkey_required') return refuseSubmission(DECIDED_ELSEWHERE);
-    return refuseSubmission(error.detail);
+    if (error.code === 'passkey_required') return makeRefusal(DECIDED_ELSEWHERE);
+    return makeRefusal(error.detail);
   }
 }
