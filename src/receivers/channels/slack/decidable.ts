@@ -7,8 +7,8 @@ import {
 import { canDecideInSlack, DECIDED_ELSEWHERE } from './message';
 import type { ReviewModal } from './modal';
 
-// A click asks whether a permission can be decided in Slack, and the submission of the modal that it
-// opened asks again.
+// A click asks whether a permission can be decided in Slack, and the submission of the modal that
+// it opened asks again.
 
 export const MAY_NOT_DECIDE = 'Your role in Countersign may not decide requests.';
 export const NO_REQUEST = 'The request no longer exists.';

@@ -30,8 +30,8 @@ export interface Refusal {
 }
 
 /**
- * The refusal of a whole submission. Slack shows the reason at the decision, because each error belongs to
- * a field.
+ * The refusal of a whole submission. Slack shows the reason at the decision, because each error
+ * belongs to a field.
  */
 export function makeRefusal(reason: string): Refusal {
   return { errors: { [DECISION]: reason } };
