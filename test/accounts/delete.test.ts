@@ -124,7 +124,7 @@ it('the sweep erases every row and every file of a deleted account', async () =>
     'provider_keys',
     'send_counts',
     'sign_in_challenges',
-    // Tested in channels/slack/link.test.ts.
+    // Tested in channels/slack/link.deep.test.ts.
   ]);
   expect((await env.FILES.list({ prefix: 'files/' })).objects).toHaveLength(1);
   await deleteAccount(account);

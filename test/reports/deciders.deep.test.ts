@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { composePages } from '../../src/reports/pdf/document';
-import { depth } from '../support/depth';
 import { fillLog } from '../support/exports';
 import { makeMember, type TestMember } from '../support/members';
 import { makeReport, readReport, startReport } from '../support/reports';
@@ -214,30 +213,27 @@ describe('the deciders of a report', () => {
     ]);
   });
 
-  it.runIf(depth.isDeep)(
-    'are a table of the PDF that says which of them are no people',
-    async () => {
-      const scene = await makeScene();
-      await decideAll(scene);
-      const { account, world } = scene;
-      const report = await makeReport(account);
-      const pages = JSON.stringify(composePages(report as Parameters<typeof composePages>[0]));
-      for (const text of [
-        'Voted',
-        'Signed',
-        'Bob',
-        'Approver',
-        'Admin',
-        'Account’s own tokens',
-        'Policy',
-      ]) {
-        expect(pages).toContain(`"text":"${text}"`);
-      }
-      const id = await startReport(account, { format: 'pdf' });
-      await world.work();
-      expect(await readReport(account, id)).toMatchObject({ status: 'completed' });
-    },
-  );
+  it('are a table of the PDF that says which of them are no people', async () => {
+    const scene = await makeScene();
+    await decideAll(scene);
+    const { account, world } = scene;
+    const report = await makeReport(account);
+    const pages = JSON.stringify(composePages(report as Parameters<typeof composePages>[0]));
+    for (const text of [
+      'Voted',
+      'Signed',
+      'Bob',
+      'Approver',
+      'Admin',
+      'Account’s own tokens',
+      'Policy',
+    ]) {
+      expect(pages).toContain(`"text":"${text}"`);
+    }
+    const id = await startReport(account, { format: 'pdf' });
+    await world.work();
+    expect(await readReport(account, id)).toMatchObject({ status: 'completed' });
+  });
 });
 
 describe('the segregation of duties', () => {
@@ -353,44 +349,40 @@ describe('the exception of one decider', () => {
   });
 });
 
-it.runIf(depth.isDeep)(
-  'a report reads one row more for each vote',
-  { timeout: 60_000 },
-  async () => {
-    let read = 0;
-    const DB = {
-      prepare: (sql: string) => env.DB.prepare(sql),
-      batch: async (statements: D1PreparedStatement[]) => {
-        const results = await env.DB.batch(statements);
-        for (const { meta } of results) read += meta.rows_read;
-        return results;
-      },
-    } as unknown as D1Database;
-    const account = await new World({ DB }).account({ plan: 'enterprise' });
-    await fillLog(await account.agent(), 3_000, 10);
-    const set = (assignments: string, ...values: string[]) =>
-      env.DB.prepare(
-        `update audit_entries set details = json_set(details, ${assignments}) where event in (1, 2)`,
-      )
-        .bind(...values)
-        .run();
-    await set(`'$.decided_by', ?`, account.id);
-    await account.world.sweep();
-    const measure = async () => {
-      read = 0;
-      const { deciders } = await makeReport(account);
-      return [read, deciders[0].approved + deciders[0].denied];
-    };
-    const [before, decisions] = await measure();
-    const by = 'member_01h2xcejqtf2nbrexx3vqjhp41';
-    const votes = [true, false].map((signed) => ({ by, decision: 'approve', signed }));
-    await set(
-      `'$.decided_by', ?, '$.votes', json(?), '$.review_policy_id', 'policy_1'`,
-      by,
-      JSON.stringify(votes),
-    );
-    const [after] = await measure();
-    expect(decisions).toBe(1_000);
-    expect(Number(after) - Number(before)).toBeLessThan(2 * Number(decisions) + 100);
-  },
-);
+it('a report reads one row more for each vote', { timeout: 60_000 }, async () => {
+  let read = 0;
+  const DB = {
+    prepare: (sql: string) => env.DB.prepare(sql),
+    batch: async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch(statements);
+      for (const { meta } of results) read += meta.rows_read;
+      return results;
+    },
+  } as unknown as D1Database;
+  const account = await new World({ DB }).account({ plan: 'enterprise' });
+  await fillLog(await account.agent(), 3_000, 10);
+  const set = (assignments: string, ...values: string[]) =>
+    env.DB.prepare(
+      `update audit_entries set details = json_set(details, ${assignments}) where event in (1, 2)`,
+    )
+      .bind(...values)
+      .run();
+  await set(`'$.decided_by', ?`, account.id);
+  await account.world.sweep();
+  const measure = async () => {
+    read = 0;
+    const { deciders } = await makeReport(account);
+    return [read, deciders[0].approved + deciders[0].denied];
+  };
+  const [before, decisions] = await measure();
+  const by = 'member_01h2xcejqtf2nbrexx3vqjhp41';
+  const votes = [true, false].map((signed) => ({ by, decision: 'approve', signed }));
+  await set(
+    `'$.decided_by', ?, '$.votes', json(?), '$.review_policy_id', 'policy_1'`,
+    by,
+    JSON.stringify(votes),
+  );
+  const [after] = await measure();
+  expect(decisions).toBe(1_000);
+  expect(Number(after) - Number(before)).toBeLessThan(2 * Number(decisions) + 100);
+});

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { depth } from '../../support/depth';
 import { hang } from '../../support/internet';
 import { makeMember, type TestMember } from '../../support/members';
 import { TestDevice } from '../../support/push';
@@ -300,7 +299,7 @@ describe('a push service', () => {
     expect(world.internet.sentTo(ada.device.host)).toEqual([]);
   });
 
-  it.runIf(depth.isDeep)('that fails for five days ends the subscription', async () => {
+  it('that fails for five days ends the subscription', async () => {
     const { world, account, agent } = await makeScene();
     const ada = await makePerson(account);
     expect(await devicesOf(account, ada)).toHaveLength(1);
