@@ -1,9 +1,9 @@
-import { Param, Placeholder, type SQL } from 'drizzle-orm';
-import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
-import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
+import type { BatchResponse } from 'drizzle-orm/batch';
+import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { unavailable } from '../errors';
 import { logFailure } from '../lib/log';
-import { type Mapping, resultMapper } from './result-mapper';
+import { resultMapper } from './result-mapper';
+import { type Batch, builder, prepare, type Query, type Statement } from './statements';
 
 type CostFigures = Pick<Cost, 'trips' | 'statements' | 'rowsRead' | 'rowsWritten'>;
 
@@ -35,15 +35,6 @@ export class Cost {
     return `d1;desc="trips=${this.trips} read=${this.rowsRead} written=${this.rowsWritten}"`;
   }
 }
-
-/** A built statement. {@link Database.run} runs it as part of a batch. */
-export type Statement = BatchItem<'sqlite'>;
-
-/** A select statement. {@link Reader.load} runs it. */
-export type Query = Statement;
-
-/** One or more statements. */
-export type Batch = readonly [Statement, ...Statement[]];
 
 /**
  * A statement violated a constraint of the schema. Nothing of its batch was written.
@@ -94,117 +85,6 @@ export async function loadNonNull<const Q extends readonly (Query | null)[]>(
   return queries.map((query) => (query === null ? undefined : found[taken++])) as LoadedRows<Q>;
 }
 
-/** Drizzle's internal form of a statement. */
-interface Prepared extends Mapping {
-  getQuery(): { sql: string; params: unknown[] };
-}
-
-function prepare(statement: Statement): Prepared {
-  return (statement as unknown as { _prepare(): Prepared })._prepare();
-}
-
-/** A client that cannot run statements, so that only {@link Database.run} can. */
-const inertClient = { prepare: () => null } as unknown as D1Database;
-
-const builder: DrizzleD1Database = drizzle(inertClient);
-
-/**
- * Prepares a query with placeholders: Drizzle builds its SQL once, and each request only binds the
- * values. It saves CPU time where every request runs the query.
- * @returns makes the query with the values of its placeholders, by name
- */
-export function prepareQuery<Q extends Query>(
-  build: (select: Reader['select']) => Q,
-): (values: Values) => Q {
-  return fixText(build(builder.select.bind(builder)));
-}
-
-/**
- * Prepares a write with placeholders, as {@link prepareQuery} prepares a query: when it is made for
- * the first time.
- * @param build makes the statement; all builders must be alike
- * @returns makes the statement with the values of its placeholders, by name
- */
-export function prepareWrite<B, S extends Statement>(
-  build: (builder: B) => S,
-): (builder: B, values: Values) => S {
-  let prepared: ((values: Values) => S) | undefined;
-  return (given, values) => {
-    prepared ??= fixText(build(given));
-    return prepared(values);
-  };
-}
-
-/** SQL that was built: its text, and the values of its parameters. */
-export interface BuiltSql {
-  text: string;
-  values: unknown[];
-}
-
-/** Builds SQL that has no placeholders. */
-export function buildSql(sql: SQL): BuiltSql {
-  return prepareSql(() => sql)({});
-}
-
-/**
- * Prepares SQL with placeholders, such as a condition: when it is used for the first time.
- * @returns makes the SQL with the values of its placeholders, by name
- */
-export function prepareSql(make: () => SQL): (values: Values) => BuiltSql {
-  let built: BuiltSql | undefined;
-  return (values) => {
-    built ??= textOf(make());
-    return { text: built.text, values: fillPlaceholders(built.values, values) };
-  };
-}
-
-function textOf(sql: SQL): BuiltSql {
-  const { sql: text, params: values } = prepare(builder.run(sql)).getQuery();
-  return { text, values };
-}
-
-/** The statement of SQL that was built. */
-export function statementOf({ text, values }: BuiltSql): Statement {
-  const prepared: Prepared = {
-    getQuery: () => ({ sql: text, params: values }),
-    mapResult: (result) => result,
-  };
-  return { _prepare: () => prepared } as unknown as Statement;
-}
-
-/** The values of placeholders by their names. */
-type Values = Record<string, unknown>;
-
-function fixText<S extends Statement>(statement: S): (values: Values) => S {
-  const prepared = prepare(statement);
-  const { sql, params } = prepared.getQuery();
-  const mapResult = resultMapper(prepared);
-  return (values) => {
-    const bound: Prepared = {
-      getQuery: () => ({ sql, params: fillPlaceholders(params, values) }),
-      mapResult,
-    };
-    return { _prepare: () => bound } as unknown as S;
-  };
-}
-
-/** As Drizzle's function, which cannot bind null to a column with a type of its own. */
-function fillPlaceholders(params: unknown[], values: Values): unknown[] {
-  return params.map((param) => fillPlaceholder(param, values));
-}
-
-function fillPlaceholder(param: unknown, values: Values): unknown {
-  if (param instanceof Placeholder) return placeholderValue(param, values);
-  if (!(param instanceof Param && param.value instanceof Placeholder)) return param;
-  const value = placeholderValue(param.value, values);
-  return value === null ? null : param.encoder.mapToDriverValue(value);
-}
-
-function placeholderValue({ name }: Placeholder, values: Values): unknown {
-  if (!(name in values)) throw new Error(`the placeholder ${name} has no value`);
-  return values[name];
-}
-
 /**
  * The database of one shard. {@link Database.build} builds statements and {@link Database.run} runs
  * them, a batch at a time, so that each round trip is counted and each batch is a transaction.
@@ -239,7 +119,7 @@ export class Database implements Reader {
     );
     const answers = results
       .slice(0, statements.length)
-      .map((result, i) => resultMapper(prepared[i] as Prepared)(result, true));
+      .map((result, i) => resultMapper(prepared[i] as ReturnType<typeof prepare>)(result, true));
     return answers as BatchResponse<Q>;
   }
 

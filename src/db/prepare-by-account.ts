@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { prepareQuery, type Query, type Reader } from './database';
+import type { Reader } from './database';
+import { prepareQuery, type Query } from './statements';
 
 /** SQL for a caller that has placeholders, and their values. */
 interface Template {

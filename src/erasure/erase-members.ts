@@ -1,8 +1,9 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
-import type { Batch, Database } from '../db/database';
+import type { Database } from '../db/database';
 import { isPasskeyOf } from '../db/passkeys-by-member';
 import { accounts, identities, members, notificationSettings, passkeys } from '../db/schema';
+import type { Batch } from '../db/statements';
 import { idBytes } from '../lib/typeid';
 import { runErasure } from './run-erasure';
 

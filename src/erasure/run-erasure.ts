@@ -1,5 +1,6 @@
-import type { Batch, Database, Statement } from '../db/database';
+import type { Database } from '../db/database';
 import { GuardFailed } from '../db/database';
+import type { Batch, Statement } from '../db/statements';
 import { checkGuard, type Guard } from '../ledger/guard';
 import { holdGuard } from '../ledger/hold';
 

@@ -1,4 +1,5 @@
-import type { Batch, Reader } from '../db/database';
+import type { Reader } from '../db/database';
+import type { Batch } from '../db/statements';
 
 /**
  * Makes a reader that runs everything which is loaded at once in one round trip, on one consistent

@@ -1,5 +1,5 @@
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import type { Statement } from '../db/database';
+import type { Statement } from '../db/statements';
 import { invalidRequest, Problem, unavailable } from '../errors';
 import {
   type Answer,

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type * as z from 'zod';
 import { idSql } from '../db/columns';
-import type { Query, Reader } from '../db/database';
+import type { Reader } from '../db/database';
+import type { Query } from '../db/statements';
 import type { CallerSql } from '../identity/credentials';
 import type { Context, RequestContext } from './context';
 import { readQuery } from './input';

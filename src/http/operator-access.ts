@@ -1,6 +1,7 @@
 import { createMiddleware } from 'hono/factory';
-import { loadNonNull, type Query, type Reader } from '../db/database';
+import { loadNonNull, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
+import type { Query } from '../db/statements';
 import { Problem } from '../errors';
 import {
   authenticate,

@@ -1,5 +1,6 @@
 import type { SQL } from 'drizzle-orm';
-import type { Query, Reader } from '../db/database';
+import type { Reader } from '../db/database';
+import type { Query } from '../db/statements';
 import type { CallerSql, PreloadQueries } from '../identity/credentials';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import type { RequestContext } from './context';

@@ -11,7 +11,7 @@ import {
   sql,
 } from 'drizzle-orm';
 import { aliased, codeOf } from '../db/columns';
-import { type Database, prepareQuery, type Query, type Reader } from '../db/database';
+import type { Database, Reader } from '../db/database';
 import { setTemplate } from '../db/prepare-by-account';
 import {
   accounts,
@@ -26,6 +26,7 @@ import {
   moves,
   userTokens,
 } from '../db/schema';
+import { prepareQuery, type Query } from '../db/statements';
 import { Problem, unavailable } from '../errors';
 import type { AccountRef, MemberRef, RequestContext } from '../http/context';
 import { limitNetwork } from '../http/rate-limit';

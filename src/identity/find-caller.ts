@@ -1,5 +1,6 @@
-import { type Database, loadNonNull, type Query, type Reader } from '../db/database';
+import { type Database, loadNonNull, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
+import type { Query } from '../db/statements';
 import type { RequestContext } from '../http/context';
 import { findMovedCredential } from './credentials';
 

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import { prepareWrite, type Statement } from '../db/database';
+import { prepareWrite, type Statement } from '../db/statements';
 import { storedEventCode } from '../db/stored-events';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';

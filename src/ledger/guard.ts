@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { type BuiltSql, buildSql, prepareSql, type Statement, statementOf } from '../db/database';
+import { type BuiltSql, buildSql, prepareSql, type Statement, statementOf } from '../db/statements';
 
 /** A condition of a write. If it does not hold, nothing of the batch is written. */
 export interface Guard {

@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm';
-import type { Database, Statement } from '../db/database';
+import type { Database } from '../db/database';
 import { activity } from '../db/schema';
+import type { Statement } from '../db/statements';
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {

@@ -2,16 +2,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import type { connectionRequests } from '../db/connection-requests';
-import {
-  type Batch,
-  ConstraintError,
-  type Database,
-  GuardFailed,
-  type Query,
-  type Statement,
-} from '../db/database';
+import { ConstraintError, type Database, GuardFailed } from '../db/database';
 import type { permissionOutcomes } from '../db/permission-outcomes';
 import type * as schema from '../db/schema';
+import type { Batch, Query, Statement } from '../db/statements';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { appendEntries, roomGuards, TransitionLost, transitionGuard, writerGuard } from './append';

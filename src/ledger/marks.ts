@@ -1,8 +1,8 @@
 import { and, isNull, type SQL, sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { codeOf } from '../db/columns';
-import { prepareWrite, type Statement } from '../db/database';
 import { webhookFeeds } from '../db/schema';
+import { prepareWrite, type Statement } from '../db/statements';
 import { PLANS, RETENTION_DAYS } from '../lib/plans';
 import { DAY } from '../lib/time';
 import type { Entry } from './entry';

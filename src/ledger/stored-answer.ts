@@ -1,8 +1,9 @@
 import { and, eq, gt, not, type SQL, sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { aliased } from '../db/columns';
-import type { Reader, Statement } from '../db/database';
+import type { Reader } from '../db/database';
 import { accounts, agents, storedAnswers } from '../db/schema';
+import type { Statement } from '../db/statements';
 import { DAY } from '../lib/time';
 import type { Id } from '../lib/typeid';
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
-import type { Statement } from '../db/database';
 import { ERASURE_KINDS, erasures, webhooks } from '../db/schema';
+import type { Statement } from '../db/statements';
 import type { InternalWriter } from '../ledger/ledger';
 import { closeFeed } from './feed';
 

@@ -1,7 +1,6 @@
 import { and, type Column, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import { codeOf, numberList } from '../db/columns';
-import type { Statement } from '../db/database';
 import {
   type AccountEvent,
   accounts,
@@ -13,6 +12,7 @@ import {
   webhookFeeds,
   webhooks,
 } from '../db/schema';
+import type { Statement } from '../db/statements';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';

@@ -1,6 +1,6 @@
 import { and, eq, gt } from 'drizzle-orm';
-import type { Batch } from '../db/database';
 import { permissions, reviews, votes } from '../db/schema';
+import type { Batch } from '../db/statements';
 import { unavailable } from '../errors';
 import type { Context, UserContext } from '../http/context';
 import { appendedSequence } from '../ledger/append';

@@ -8,8 +8,8 @@ import {
   sql,
 } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Statement } from '../db/database';
 import { BUDGET_PERIODS, type PolicyBudget, policies } from '../db/schema';
+import type { Statement } from '../db/statements';
 import { type FieldError, invalidRequest } from '../errors';
 import { choice, plainText, wholeNumber } from '../http/fields';
 import { countField, timeField } from '../http/response-fields';

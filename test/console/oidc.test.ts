@@ -826,7 +826,7 @@ describe('an invitation that is accepted with the identity provider', () => {
       expect(page.status).toBe(403);
       for (const part of [
         'lacks `email_verified`',
-        'Whoever runs this service can set OIDC_EMAIL_VERIFIED',
+        'The operator of this service can set OIDC_EMAIL_VERIFIED',
         'passkey',
       ]) {
         expect(page.text).toContain(part);

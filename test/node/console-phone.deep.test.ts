@@ -42,7 +42,7 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
     await target.tap();
   }
 
-  /** The texts of the page of which something around them cuts a part off. */
+  /** The texts of the page that are not whole, because an element around them cuts them off. */
   const findCut = async (selector: string) =>
     (await page.evaluate(`
       [...document.querySelectorAll('${selector}')]

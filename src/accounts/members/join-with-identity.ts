@@ -91,7 +91,7 @@ function requireInvitedEmail(
     : 'no e-mail address';
   const help =
     isInvited && isLeftOut
-      ? 'Its answer lacks `email_verified`. Whoever runs this service can set OIDC_EMAIL_VERIFIED to "trust", if the ' +
+      ? 'Its answer lacks `email_verified`. The operator of this service can set OIDC_EMAIL_VERIFIED to "trust", if the ' +
         'provider gives nobody an address that is not theirs. Until then, open the invitation again and join with a passkey.'
       : 'Open the invitation again, and sign in there with the invited address, or join with a passkey.';
   throw new Problem(

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import type { Database, Statement } from '../../db/database';
+import type { Database } from '../../db/database';
 import {
   accounts,
   agentKeys,
@@ -16,6 +16,7 @@ import {
   trees,
   userTokens,
 } from '../../db/schema';
+import type { Statement } from '../../db/statements';
 import { idBytes } from '../../lib/typeid';
 import { type Move, takeTurn } from './turns';
 

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import type { Database, Statement } from '../../db/database';
+import type { Database } from '../../db/database';
 import { MOVED_NUMBERS, moveNumbers } from '../../db/schema';
+import type { Statement } from '../../db/statements';
 import { insertRows, numbersInRows, type Renumbering } from './insert-rows';
 import type { MovedTable, NumberedKind } from './moved-table';
 import type { CopiedRow } from './row-json';

@@ -1,5 +1,4 @@
 import { and, eq, sql } from 'drizzle-orm';
-import type { Statement } from '../../db/database';
 import {
   accounts,
   agentKeys,
@@ -13,6 +12,7 @@ import {
   userTokens,
   webhooks,
 } from '../../db/schema';
+import type { Statement } from '../../db/statements';
 import type { Id } from '../../lib/typeid';
 import { deleteAccountRows, deleteArrival } from './erase-copy';
 import type { MoverShard } from './shard';

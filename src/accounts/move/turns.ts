@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm';
-import { ConstraintError, type Database, GuardFailed, type Statement } from '../../db/database';
+import { ConstraintError, type Database, GuardFailed } from '../../db/database';
 import { moves } from '../../db/schema';
+import type { Statement } from '../../db/statements';
 import { checkGuard, hasRow } from '../../ledger/guard';
 
 /**

@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
-import type { Batch } from '../../db/database';
 import { auditEntries, trees } from '../../db/schema';
+import type { Batch } from '../../db/statements';
 import { LOG_SPAN_SQL } from '../../ledger/append';
 import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';

@@ -1,8 +1,9 @@
 import type { SQL } from 'drizzle-orm';
 import type { ActivityAction } from '../../db/activity-actions';
-import { ConstraintError, type Database, type Statement } from '../../db/database';
+import { ConstraintError, type Database } from '../../db/database';
 import { sessions } from '../../db/schema';
 import { openShard } from '../../db/shards';
+import type { Statement } from '../../db/statements';
 import { makeActivityRecord } from '../../http/activity';
 import { newId, type RequestContext } from '../../http/context';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';

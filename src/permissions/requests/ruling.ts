@@ -1,4 +1,4 @@
-import type { Statement } from '../../db/database';
+import type { Statement } from '../../db/statements';
 import type { Entry } from '../../ledger/entry';
 import type { Guard } from '../../ledger/guard';
 import type { StateWriter } from '../../ledger/ledger';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import type { Statement } from '../../db/database';
 import { permissionContents, permissions, reviews } from '../../db/schema';
+import type { Statement } from '../../db/statements';
 import type { AgentContext } from '../../http/context';
 import { appendedSequence } from '../../ledger/append';
 import { CredentialEnded } from '../../ledger/authority';

@@ -1,7 +1,7 @@
 import { and, gt, inArray, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { prepareWrite } from '../../db/database';
 import { agents, OUTCOME_STATES, permissions, TOKEN_STATUSES } from '../../db/schema';
+import { prepareWrite } from '../../db/statements';
 import type { AgentContext, Context } from '../../http/context';
 import { appendedSequence } from '../../ledger/append';
 import type { Entry } from '../../ledger/entry';

@@ -136,7 +136,7 @@ export function draftNotifications(
 
 /**
  * Selects the events of permissions to store: those that a delivery or a held message sends, and
- * the requests of which people are reminded.
+ * the requests that have a reminder.
  */
 export function eventsToStore(
   events: readonly PermissionEvent[],

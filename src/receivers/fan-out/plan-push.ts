@@ -12,7 +12,10 @@ import { nameOfActor, type Situation } from './situation';
 
 type Members = ReadonlySet<Id<'member'>>;
 
-/** Plans when which device of a member is notified of which event. Reads only their devices. */
+/**
+ * Plans the push messages about events: for each event the devices that get one, and when. Reads
+ * only the members' devices.
+ */
 export async function planPush(
   { reader, runtime }: Pick<DispatchContext, 'reader' | 'runtime'>,
   account: number,

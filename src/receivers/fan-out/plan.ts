@@ -10,7 +10,7 @@ export type ActiveReceiver = PendingEvents['activeReceivers'][number];
 /** A receiver by its number, with what decides in which queue its messages wait. */
 export type ReceiverRef = Pick<ActiveReceiver, 'number' | 'isSlow'>;
 
-/** The events of which the channels of an account and the devices of its members notify people. */
+/** The events that are sent to people, by channels of the account or to devices of its members. */
 export interface NotifiableEvents {
   channels: readonly ActiveReceiver[];
   /** Whether members of the account have devices. */

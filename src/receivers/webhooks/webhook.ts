@@ -28,8 +28,8 @@ export const DEFAULT_EVENTS = [
 ] as const;
 
 /**
- * The events that a webhook can get. Those of permissions, of which `audit.created` reports the
- * same steps, and of the account have to be named.
+ * The events that a webhook can get. It gets the events of permissions and of the account only if
+ * it names them: `audit.created` already reports the steps of a permission.
  */
 export const WEBHOOK_EVENTS = [...DEFAULT_EVENTS, ...PERMISSION_EVENTS, ...ACCOUNT_EVENTS] as const;
 

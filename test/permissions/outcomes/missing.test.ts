@@ -144,7 +144,7 @@ describe('an outcome that is not reported within 10 minutes', () => {
   });
 
   it.runIf(depth.isDeep)(
-    'is told once if the answer to the sweep is lost, or two sweeps run at once',
+    'is sent once if the answer to the sweep is lost, or if two sweeps run at once',
     async () => {
       const database = new FaultyDatabase(env.DB);
       const world = new World({ DB: database.binding });
