@@ -144,7 +144,7 @@ CREATE TABLE `connections` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `connections_by_slug` ON `connections` (`account`,`slug`);--> statement-breakpoint
 CREATE TABLE `deliveries` (
-	`webhook` integer NOT NULL,
+	`receiver` integer NOT NULL,
 	`id` blob NOT NULL,
 	`original` blob,
 	`disable_count` integer NOT NULL,
@@ -168,13 +168,13 @@ CREATE TABLE `deliveries` (
 	`slack_message` text,
 	`digest_group` integer,
 	`postponements` integer DEFAULT 0 NOT NULL,
-	PRIMARY KEY(`webhook`, `id`)
+	PRIMARY KEY(`receiver`, `id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `deliveries_first_attempts` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts + postponements = 0;--> statement-breakpoint
-CREATE INDEX `deliveries_retries` ON `deliveries` (`webhook`,`disable_count`,`id`) WHERE status = 0 and attempts + postponements > 0;--> statement-breakpoint
-CREATE INDEX `deliveries_retries_due` ON `deliveries` (`webhook`,`disable_count`,`due_at`) WHERE due_at is not null and attempts + postponements > 0;--> statement-breakpoint
-CREATE INDEX `deliveries_failed` ON `deliveries` (`webhook`,`id`) WHERE status = 2;--> statement-breakpoint
+CREATE INDEX `deliveries_first_attempts` ON `deliveries` (`receiver`,`disable_count`,`id`) WHERE status = 0 and attempts + postponements = 0;--> statement-breakpoint
+CREATE INDEX `deliveries_retries` ON `deliveries` (`receiver`,`disable_count`,`id`) WHERE status = 0 and attempts + postponements > 0;--> statement-breakpoint
+CREATE INDEX `deliveries_retries_due` ON `deliveries` (`receiver`,`disable_count`,`due_at`) WHERE due_at is not null and attempts + postponements > 0;--> statement-breakpoint
+CREATE INDEX `deliveries_failed` ON `deliveries` (`receiver`,`id`) WHERE status = 2;--> statement-breakpoint
 CREATE INDEX `deliveries_by_agent` ON `deliveries` (`agent`) WHERE agent is not null;--> statement-breakpoint
 CREATE INDEX `deliveries_by_permission` ON `deliveries` (`permission`,`id`) WHERE permission is not null;--> statement-breakpoint
 CREATE TABLE `erased_entries` (
@@ -196,6 +196,14 @@ CREATE TABLE `erasures` (
 	`due_at` integer DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `event_feeds` (
+	`account` integer PRIMARY KEY NOT NULL,
+	`position` integer NOT NULL,
+	`due_at` integer,
+	`account_events` text
+);
+--> statement-breakpoint
+CREATE INDEX `event_feeds_due` ON `event_feeds` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
 CREATE TABLE `file_outcomes` (
 	`account` integer NOT NULL,
 	`kind` integer NOT NULL,
@@ -241,13 +249,13 @@ CREATE TABLE `guards` (
 --> statement-breakpoint
 CREATE TABLE `held_messages` (
 	`account` integer NOT NULL,
-	`webhook` integer NOT NULL,
+	`receiver` integer NOT NULL,
 	`member` blob NOT NULL,
 	`permission` blob NOT NULL,
 	`event` integer NOT NULL,
 	`reminder` integer NOT NULL,
 	`due_at` integer NOT NULL,
-	PRIMARY KEY(`account`, `webhook`, `member`, `permission`, `event`, `reminder`)
+	PRIMARY KEY(`account`, `receiver`, `member`, `permission`, `event`, `reminder`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `held_messages_due` ON `held_messages` (`due_at`);--> statement-breakpoint
@@ -465,6 +473,45 @@ CREATE TABLE `provider_keys` (
 	`is_claimed` integer DEFAULT false NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `receivers` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`kind` integer DEFAULT 0 NOT NULL,
+	`name` text,
+	`url` text NOT NULL,
+	`description` text,
+	`events` text NOT NULL,
+	`agent_ids` text,
+	`actions` text,
+	`config` text,
+	`is_active` integer NOT NULL,
+	`disabled_reason` text,
+	`secret` blob NOT NULL,
+	`inbound_hash` blob,
+	`old_secret` blob,
+	`old_secret_expires_at` integer,
+	`starts_after` integer NOT NULL,
+	`starts_after_outcome` integer DEFAULT 0 NOT NULL,
+	`disable_count` integer DEFAULT 0 NOT NULL,
+	`has_canceled` integer DEFAULT false NOT NULL,
+	`is_notice_due` integer DEFAULT false NOT NULL,
+	`is_slow` integer DEFAULT false NOT NULL,
+	`failing_since` integer,
+	`lease` blob,
+	`due_at` integer,
+	`erase_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`created_by` text,
+	`member` blob
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `receivers_by_account` ON `receivers` (`account`,`id`);--> statement-breakpoint
+CREATE INDEX `receivers_by_member` ON `receivers` (`account`,`member`) WHERE member is not null;--> statement-breakpoint
+CREATE INDEX `receivers_by_inbound` ON `receivers` (`inbound_hash`) WHERE inbound_hash is not null;--> statement-breakpoint
+CREATE INDEX `receivers_due` ON `receivers` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX `receivers_to_erase` ON `receivers` (`erase_at`) WHERE erase_at is not null;--> statement-breakpoint
 CREATE TABLE `reviews` (
 	`account` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -543,12 +590,12 @@ CREATE TABLE `sign_in_challenges` (
 CREATE INDEX `sign_in_challenges_by_expiry` ON `sign_in_challenges` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `slack_links` (
 	`account` integer NOT NULL,
-	`webhook` integer NOT NULL,
+	`receiver` integer NOT NULL,
 	`team` text NOT NULL,
 	`slack_user` text NOT NULL,
 	`member` blob NOT NULL,
 	`created_at` integer NOT NULL,
-	PRIMARY KEY(`account`, `webhook`, `team`, `slack_user`)
+	PRIMARY KEY(`account`, `receiver`, `team`, `slack_user`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `stored_answers` (
@@ -627,54 +674,7 @@ CREATE TABLE `votes` (
 	PRIMARY KEY(`account`, `permission`, `ordinal`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `votes_by_member` ON `votes` (`account`,`member`,`created_at`,`permission`);--> statement-breakpoint
-CREATE TABLE `webhook_feeds` (
-	`account` integer PRIMARY KEY NOT NULL,
-	`position` integer NOT NULL,
-	`due_at` integer,
-	`account_events` text
-);
---> statement-breakpoint
-CREATE INDEX `webhook_feeds_due` ON `webhook_feeds` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
-CREATE TABLE `webhooks` (
-	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`account` integer NOT NULL,
-	`id` blob NOT NULL,
-	`kind` integer DEFAULT 0 NOT NULL,
-	`name` text,
-	`url` text NOT NULL,
-	`description` text,
-	`events` text NOT NULL,
-	`agent_ids` text,
-	`actions` text,
-	`config` text,
-	`is_active` integer NOT NULL,
-	`disabled_reason` text,
-	`secret` blob NOT NULL,
-	`inbound_hash` blob,
-	`old_secret` blob,
-	`old_secret_expires_at` integer,
-	`starts_after` integer NOT NULL,
-	`starts_after_outcome` integer DEFAULT 0 NOT NULL,
-	`disable_count` integer DEFAULT 0 NOT NULL,
-	`has_canceled` integer DEFAULT false NOT NULL,
-	`is_notice_due` integer DEFAULT false NOT NULL,
-	`is_slow` integer DEFAULT false NOT NULL,
-	`failing_since` integer,
-	`lease` blob,
-	`due_at` integer,
-	`erase_at` integer,
-	`created_at` integer NOT NULL,
-	`updated_at` integer NOT NULL,
-	`created_by` text,
-	`member` blob
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `webhooks_by_account` ON `webhooks` (`account`,`id`);--> statement-breakpoint
-CREATE INDEX `webhooks_by_member` ON `webhooks` (`account`,`member`) WHERE member is not null;--> statement-breakpoint
-CREATE INDEX `webhooks_by_inbound` ON `webhooks` (`inbound_hash`) WHERE inbound_hash is not null;--> statement-breakpoint
-CREATE INDEX `webhooks_due` ON `webhooks` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX `webhooks_to_erase` ON `webhooks` (`erase_at`) WHERE erase_at is not null;
+CREATE INDEX `votes_by_member` ON `votes` (`account`,`member`,`created_at`,`permission`);
 --> statement-breakpoint
 -- A guard that does not hold aborts its batch, with its name as the error.
 CREATE TRIGGER `guards_abort` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard: ' || NEW.`name`); END;

@@ -20,8 +20,8 @@ export interface Env {
   FILES?: R2Bucket;
   /** The queue of work on files. */
   JOB_QUEUE?: Queue<FileMessage>;
-  WEBHOOK_QUEUE?: Queue<WebhookMessage>;
-  SLOW_WEBHOOK_QUEUE?: Queue<WebhookMessage>;
+  WEBHOOK_QUEUE?: Queue<DeliveryMessage>;
+  SLOW_WEBHOOK_QUEUE?: Queue<DeliveryMessage>;
   WEBHOOK_ALLOW_INSECURE?: string;
   WEBHOOK_DNS?: string;
   OIDC_ISSUER?: string;
@@ -49,16 +49,16 @@ export interface FileMessage {
   id: string;
 }
 
-/** A queue message that makes the consumer deliver to webhooks. The database says what is due. */
-export interface WebhookMessage {
+/** A queue message that makes the consumer deliver to receivers. The database says what is due. */
+export interface DeliveryMessage {
   shard: string;
   /** The number of the account. */
   account: number;
   /**
-   * The number of a webhook with due deliveries. Without it, the account has events that need
+   * The number of a receiver with due deliveries. Without it, the account has events that need
    * deliveries.
    */
-  webhook?: number;
+  receiver?: number;
 }
 
 /** Clock, randomness and network. Tests replace them to move the time and to inject failures. */
@@ -95,7 +95,7 @@ export interface Config {
   limiters: { credential: RateLimit; address: RateLimit; account: RateLimit } | null;
   files: R2Bucket;
   fileQueue: Queue<FileMessage>;
-  webhooks: WebhookConfig;
+  delivery: DeliveryConfig;
   /** Null if no identity provider is configured. */
   oidc: OidcConfig | null;
   /** Null if no mail can be sent. */
@@ -131,11 +131,11 @@ export type MailTransport =
   /** By the Email Service of Cloudflare. */
   | { kind: 'binding'; binding: SendEmail; from: string };
 
-/** The configuration of webhook delivery. */
-export interface WebhookConfig {
-  queue: Queue<WebhookMessage>;
-  /** For webhooks that are new, or whose last attempt failed or was slow. */
-  slowQueue: Queue<WebhookMessage>;
+/** The configuration of delivery to receivers. */
+export interface DeliveryConfig {
+  queue: Queue<DeliveryMessage>;
+  /** For receivers that are new, or whose last attempt failed or was slow. */
+  slowQueue: Queue<DeliveryMessage>;
   /** Whether URLs may be `http` or lead to this machine. */
   allowInsecure: boolean;
   /** Whether a host name is looked up before anything is sent to it. */
@@ -177,7 +177,7 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   if (!isComplete || !areValid) return { faults };
   const exposeCost = env.EXPOSE_COST === 'on';
   const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
-  const webhooks = { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
+  const delivery = { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
   return {
     config: {
       adminToken,
@@ -187,7 +187,7 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
       limiters,
       files,
       fileQueue,
-      webhooks,
+      delivery,
       oidc,
       mail,
     },

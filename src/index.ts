@@ -1,5 +1,5 @@
 import { createApp } from './app';
-import { type Env, type FileMessage, systemRuntime, type WebhookMessage } from './env';
+import { type DeliveryMessage, type Env, type FileMessage, systemRuntime } from './env';
 
 /** The queues by their names in wrangler.toml. */
 const FILE_QUEUE = 'jobs';
@@ -12,7 +12,7 @@ const app = createApp(systemRuntime);
 // lengthen the start for requests.
 const cron = () => import('./background/run-cron');
 const fileQueue = () => import('./background/file-queue');
-const webhookQueue = () => import('./background/webhook-queue');
+const deliveryQueue = () => import('./background/delivery-queue');
 
 export default {
   fetch: app.fetch,
@@ -25,12 +25,14 @@ export default {
       }
       case WEBHOOK_QUEUE:
       case SLOW_WEBHOOK_QUEUE: {
-        const { consumeWebhookQueue } = await webhookQueue();
-        const messages = batch as MessageBatch<WebhookMessage>;
-        return consumeWebhookQueue(messages, env, systemRuntime, (rest) => context.waitUntil(rest));
+        const { consumeDeliveryQueue } = await deliveryQueue();
+        const messages = batch as MessageBatch<DeliveryMessage>;
+        return consumeDeliveryQueue(messages, env, systemRuntime, (rest) =>
+          context.waitUntil(rest),
+        );
       }
       default:
         throw new Error(`nothing consumes the queue ${batch.queue}`);
     }
   },
-} satisfies ExportedHandler<Env, FileMessage | WebhookMessage>;
+} satisfies ExportedHandler<Env, FileMessage | DeliveryMessage>;

@@ -60,8 +60,8 @@ export function everyHour(name: string, doSlice: (context: TaskContext) => Promi
   return { name, schedule: 'every_hour', start: (context) => () => doSlice(context) };
 }
 
-/** Gives the queues of webhooks. */
-export function webhookQueues({ env }: TaskContext) {
+/** Gives the two delivery queues. */
+export function deliveryQueues({ env }: TaskContext) {
   return {
     queue: requireBinding(env, 'WEBHOOK_QUEUE'),
     slowQueue: requireBinding(env, 'SLOW_WEBHOOK_QUEUE'),

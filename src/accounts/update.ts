@@ -10,7 +10,7 @@ import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { hasRow } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
-import { enqueueWebhook } from '../outbox/enqueue';
+import { enqueueMessage } from '../outbox/enqueue';
 import { recordAccountEvent } from '../outbox/feed';
 import {
   Account,
@@ -114,8 +114,8 @@ export async function updateAccount(
   });
   if (!updated) throw conflict();
   if (resumes) {
-    const { webhooks } = context.config;
-    await enqueueWebhook(webhooks, { shard: shard.name, account: row.number });
+    const { delivery } = context.config;
+    await enqueueMessage(delivery, { shard: shard.name, account: row.number });
   }
   return presentAccount(updated);
 }

@@ -8,7 +8,7 @@ import { processFile } from '../files/job';
 import { JOB_SIZES, type JobSizes } from '../files/job-context';
 import { serviceAuthority } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
-import { enqueueWebhook } from '../outbox/enqueue';
+import { enqueueMessage } from '../outbox/enqueue';
 import { reportProducerFactory } from '../reports/produce';
 import { requireBinding } from '../task';
 import { consume } from './consume';
@@ -35,8 +35,8 @@ export async function consumeFileQueue(
 }
 
 /**
- * Runs a job; if it completes or fails the file, notifies webhooks. Returns whether another job has
- * to continue.
+ * Runs a job; if it completes or fails the file, notifies receivers. Returns whether another job
+ * has to continue.
  */
 async function runJob(
   { shard, account, id }: FileMessage,
@@ -65,7 +65,7 @@ async function runJob(
     },
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
-    notifyWebhooks: () => {
+    notifyReceivers: () => {
       hasEvent = true;
     },
   };
@@ -73,7 +73,7 @@ async function runJob(
     return await processFile(context, { account, ...key });
   } finally {
     if (hasEvent && queue && slowQueue)
-      await enqueueWebhook({ queue, slowQueue }, { shard, account });
+      await enqueueMessage({ queue, slowQueue }, { shard, account });
   }
 }
 

@@ -12,8 +12,8 @@ export function requireBaseUrl(config: Config, baseUrl: string): void {
 }
 
 /** Says why nothing may be sent to a base URL; null if its host may be looked up and called. */
-export function findBaseUrlFault({ publicUrl, webhooks }: Config, baseUrl: string): string | null {
-  const fault = findTargetFault(baseUrl, webhooks.allowInsecure);
+export function findBaseUrlFault({ publicUrl, delivery }: Config, baseUrl: string): string | null {
+  const fault = findTargetFault(baseUrl, delivery.allowInsecure);
   if (fault) return fault;
   const url = new URL(baseUrl);
   if (isSameHost(url, new URL(publicUrl))) return 'must not be this service itself';

@@ -25,7 +25,7 @@ export async function findCallFault(
   const fault = findBaseUrlFault(config, baseUrl);
   if (fault) return `The base URL ${fault}.`;
   const { hostname } = new URL(baseUrl);
-  if (!config.webhooks.looksUpNames || isLoopback(hostname)) return null;
+  if (!config.delivery.looksUpNames || isLoopback(hostname)) return null;
   const known = knownHosts.get(runtime.fetch) ?? new Map<string, number>();
   knownHosts.set(runtime.fetch, known);
   const now = runtime.now();

@@ -19,7 +19,7 @@ import { eventColumn } from './stored-events';
 
 export { EVENT_TYPES, type EventType } from './stored-events';
 
-// Times are milliseconds since the epoch. Integer columns `account`, `agent` and `webhook` contain
+// Times are milliseconds since the epoch. Integer columns `account`, `agent` and `receiver` contain
 // the numbers of rows, which are internal to one shard; the API shows identifiers only.
 
 export const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
@@ -1001,18 +1001,18 @@ export const agentStatistics = sqliteTable(
   ],
 );
 
-export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree', 'connection'] as const;
+export const ERASURE_KINDS = ['agent', 'account', 'receiver', 'tree', 'connection'] as const;
 
 /**
- * Agents, accounts, webhooks, trees and connections that were deleted or moved away, and whose data
- * is still to be erased.
+ * Agents, accounts, receivers, trees and connections that were deleted or moved away, and whose
+ * data is still to be erased.
  */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
   /** The number of the account: nothing of an account is erased while it moves. */
   account: integer().notNull(),
-  /** The number of the agent or webhook; for the other kinds, of the account. */
+  /** The number of the agent or receiver; for the other kinds, of the account. */
   number: integer().notNull(),
   /** The identifier of the agent, account or connection; empty where it is not needed. */
   subject: bytesColumn().notNull().default(sql`x''`),
@@ -1191,8 +1191,8 @@ export type ReceiverKind = (typeof RECEIVER_KINDS)[number];
  * notify people, and devices of members, which notify one person. Numbers are never reused:
  * deliveries of a deleted receiver still wait for erasure.
  */
-export const webhooks = sqliteTable(
-  'webhooks',
+export const receivers = sqliteTable(
+  'receivers',
   {
     number: integer().primaryKey({ autoIncrement: true }),
     account: integer().notNull(),
@@ -1226,7 +1226,7 @@ export const webhooks = sqliteTable(
     oldSecret: bytesColumn('old_secret'),
     oldSecretExpiresAt: integer('old_secret_expires_at'),
     /**
-     * Entries after this position in the log are delivered: those since the webhook was created or
+     * Entries after this position in the log are delivered: those since the receiver was created or
      * last enabled.
      */
     startsAfter: integer('starts_after').notNull(),
@@ -1265,11 +1265,11 @@ export const webhooks = sqliteTable(
     member: idColumn('member')(),
   },
   (table) => [
-    uniqueIndex('webhooks_by_account').on(table.account, table.id),
-    index('webhooks_by_member').on(table.account, table.member).where(sql`member is not null`),
-    index('webhooks_by_inbound').on(table.inboundHash).where(sql`inbound_hash is not null`),
-    index('webhooks_due').on(table.dueAt).where(sql`due_at is not null`),
-    index('webhooks_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
+    uniqueIndex('receivers_by_account').on(table.account, table.id),
+    index('receivers_by_member').on(table.account, table.member).where(sql`member is not null`),
+    index('receivers_by_inbound').on(table.inboundHash).where(sql`inbound_hash is not null`),
+    index('receivers_due').on(table.dueAt).where(sql`due_at is not null`),
+    index('receivers_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
   ],
 );
 
@@ -1277,8 +1277,8 @@ export const webhooks = sqliteTable(
  * How far deliveries have been created from each account's log. Only accounts with an active
  * receiver have a feed.
  */
-export const webhookFeeds = sqliteTable(
-  'webhook_feeds',
+export const eventFeeds = sqliteTable(
+  'event_feeds',
   {
     account: integer().primaryKey(),
     /** The position in the log up to which all entries have their deliveries. */
@@ -1288,7 +1288,7 @@ export const webhookFeeds = sqliteTable(
     /** The stops and resumes of the account that have no deliveries yet; null for none. */
     accountEvents: text('account_events', { mode: 'json' }).$type<AccountEvent[]>(),
   },
-  (table) => [index('webhook_feeds_due').on(table.dueAt).where(sql`due_at is not null`)],
+  (table) => [index('event_feeds_due').on(table.dueAt).where(sql`due_at is not null`)],
 );
 
 /** A stop or resume of an account, until its deliveries are created. */
@@ -1304,7 +1304,7 @@ export interface AccountEvent {
 }
 
 /**
- * Files that completed or failed, in accounts with an active webhook, until their deliveries are
+ * Files that completed or failed, in accounts with an active receiver, until their deliveries are
  * created.
  */
 export const fileOutcomes = sqliteTable(
@@ -1324,8 +1324,8 @@ export const fileOutcomes = sqliteTable(
 );
 
 /**
- * The events of permissions, in accounts that have a webhook or channel for them. A trigger deletes
- * them with their permission.
+ * The events of permissions, in accounts that have a receiver for them. A trigger deletes them with
+ * their permission.
  */
 export const permissionEvents = sqliteTable(
   'permission_events',
@@ -1366,7 +1366,7 @@ export const deliveries = sqliteTable(
   'deliveries',
   {
     /** The number of the receiver. */
-    webhook: integer().notNull(),
+    receiver: integer().notNull(),
     id: idColumn('dlv')().notNull(),
     /**
      * The first delivery of the event, whose id is the `webhook-id` of a redelivery; null if this
@@ -1422,17 +1422,17 @@ export const deliveries = sqliteTable(
     postponements: integer().notNull().default(0),
   },
   (table) => [
-    primaryKey({ columns: [table.webhook, table.id] }),
+    primaryKey({ columns: [table.receiver, table.id] }),
     index('deliveries_first_attempts')
-      .on(table.webhook, table.disableCount, table.id)
+      .on(table.receiver, table.disableCount, table.id)
       .where(sql`status = 0 and attempts + postponements = 0`),
     index('deliveries_retries')
-      .on(table.webhook, table.disableCount, table.id)
+      .on(table.receiver, table.disableCount, table.id)
       .where(sql`status = 0 and attempts + postponements > 0`),
     index('deliveries_retries_due')
-      .on(table.webhook, table.disableCount, table.dueAt)
+      .on(table.receiver, table.disableCount, table.dueAt)
       .where(sql`due_at is not null and attempts + postponements > 0`),
-    index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
+    index('deliveries_failed').on(table.receiver, table.id).where(sql`status = 2`),
     index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
     index('deliveries_by_permission')
       .on(table.permission, table.id)
@@ -1449,7 +1449,7 @@ export const heldMessages = sqliteTable(
   {
     account: integer().notNull(),
     /** The number of the channel. */
-    webhook: integer().notNull(),
+    receiver: integer().notNull(),
     member: idColumn('member')().notNull(),
     permission: idColumn('perm')().notNull(),
     event: codeColumn(DELIVERY_EVENTS)().notNull().$type<PermissionEventType>(),
@@ -1462,7 +1462,7 @@ export const heldMessages = sqliteTable(
     primaryKey({
       columns: [
         table.account,
-        table.webhook,
+        table.receiver,
         table.member,
         table.permission,
         table.event,
@@ -1510,14 +1510,16 @@ export const slackLinks = sqliteTable(
   {
     account: integer().notNull(),
     /** The number of the channel. */
-    webhook: integer().notNull(),
+    receiver: integer().notNull(),
     /** The ids of the workspace and of the user in Slack. */
     team: text().notNull(),
     slackUser: text('slack_user').notNull(),
     member: idColumn('member')().notNull(),
     createdAt: integer('created_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.account, table.webhook, table.team, table.slackUser] })],
+  (table) => [
+    primaryKey({ columns: [table.account, table.receiver, table.team, table.slackUser] }),
+  ],
 );
 
 /** A failed attempt: when it began, and how it failed. */
@@ -1573,9 +1575,9 @@ export const moves = sqliteTable('moves', {
   createdAt: integer('created_at').notNull(),
 });
 
-export const MOVED_NUMBERS = ['agent', 'webhook'] as const;
+export const MOVED_NUMBERS = ['agent', 'receiver'] as const;
 
-/** The new numbers of agents and webhooks on this shard, while their account moves to it. */
+/** The new numbers of agents and receivers on this shard, while their account moves to it. */
 export const moveNumbers = sqliteTable(
   'move_numbers',
   {

@@ -6,13 +6,13 @@ import {
   agentStatistics,
   connectionReads,
   deliveries,
+  receivers,
   sendCounts,
   sessions,
   signInChallenges,
   storedAnswers,
   usedChallenges,
   userTokens,
-  webhooks,
 } from '../db/schema';
 import { SESSION_LIFETIME } from '../ledger/authority';
 import { isNotMoving, movingGuard } from '../ledger/hold';
@@ -28,8 +28,8 @@ import { runErasure } from './run-erasure';
 const SLICE = 500;
 /** Days of statistics that are kept: more than the longest period that a client can request. */
 const DAYS_KEPT = 366;
-/** Webhooks that one slice looks at. */
-const WEBHOOKS = 20;
+/** Receivers that one slice looks at. */
+const RECEIVERS = 20;
 
 // Each function deletes one slice, and returns whether there may be more to delete.
 
@@ -112,38 +112,38 @@ async function runDeletions(database: Database, deletions: SQL[], limit: number)
 }
 
 /**
- * Deletes deliveries whose lifetime is over. Delivery ids sort by time, so each webhook's oldest
+ * Deletes deliveries whose lifetime is over. Delivery ids sort by time, so each receiver's oldest
  * are the first in its key.
  */
 export async function deleteOldDeliveries(database: Database, now: number): Promise<boolean> {
   const { build } = database;
   const [due] = await database.load([
     database
-      .select({ number: webhooks.number, account: webhooks.account })
-      .from(webhooks)
+      .select({ number: receivers.number, account: receivers.account })
+      .from(receivers)
       .where(
-        sql`${webhooks.eraseAt} is not null and ${webhooks.eraseAt} <= ${now}
-          and ${isNotMoving(webhooks.account)}`,
+        sql`${receivers.eraseAt} is not null and ${receivers.eraseAt} <= ${now}
+          and ${isNotMoving(receivers.account)}`,
       )
-      .orderBy(webhooks.eraseAt)
-      .limit(WEBHOOKS),
+      .orderBy(receivers.eraseAt)
+      .limit(RECEIVERS),
   ]);
   if (due.length === 0) return false;
   const numbers = numberList(due.map(({ number }) => number));
   const isOld = and(
-    sql`${deliveries.webhook} in ${numbers}`,
+    sql`${deliveries.receiver} in ${numbers}`,
     lt(deliveries.id, smallestIdAt('dlv', now - DELIVERY_LIFETIME + 1)),
   );
   const oldest = sql`(
     select ${deliveries.createdAt} from ${deliveries}
-    where ${deliveries.webhook} = ${webhooks.number} order by ${deliveries.id} limit 1
+    where ${deliveries.receiver} = ${receivers.number} order by ${deliveries.id} limit 1
   )`;
   const statements = [
     build.run(deleteRows(deliveries, { where: isOld, limit: SLICE })),
     build
-      .update(webhooks)
+      .update(receivers)
       .set({ eraseAt: sql`${oldest} + ${DELIVERY_LIFETIME}` })
-      .where(sql`${webhooks.number} in ${numbers}`),
+      .where(sql`${receivers.number} in ${numbers}`),
   ];
   const owners = numberList(new Set(due.map(({ account }) => account)));
   await runErasure(database, statements, movingGuard(owners));

@@ -11,6 +11,7 @@ import {
   ERASURE_KINDS,
   erasedEntries,
   erasures,
+  eventFeeds,
   fileOutcomes,
   files,
   heldMessages,
@@ -22,6 +23,7 @@ import {
   permissionEvents,
   permissions,
   policies,
+  receivers,
   reviews,
   series,
   seriesChecks,
@@ -31,8 +33,6 @@ import {
   usedChallenges,
   userTokens,
   votes,
-  webhookFeeds,
-  webhooks,
 } from '../db/schema';
 import { HOUR } from '../lib/time';
 import { deleteRows, hasNoRow } from './delete-rows';
@@ -47,8 +47,8 @@ const DELETED_AT_ONCE = [
   usedChallenges,
   policies,
   connections,
-  webhooks,
-  webhookFeeds,
+  receivers,
+  eventFeeds,
   fileOutcomes,
   seriesChecks,
 ];
@@ -76,9 +76,9 @@ const DELETED_IN_SLICES = [
 /**
  * Erases a slice of the account that was deleted first: its credentials, members, policies,
  * connections, permissions, activity records, erasure records and stored answers, and the rows of
- * its agents and webhooks. What else belongs to an agent or a webhook is left to `erase-agents.ts`
- * and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to stop at any point and to
- * repeat.
+ * its agents and receivers. What else belongs to an agent or a receiver is left to
+ * `erase-agents.ts` and `erase-receivers.ts`, and files to the task `clean_files`. Safe to stop at
+ * any point and to repeat.
  * @returns whether there may be more to erase
  */
 export async function eraseAccounts(database: Database, now: number): Promise<boolean> {
@@ -107,8 +107,8 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(pendingPermissions).where(eq(pendingPermissions.account, account)),
     build.run(sql`insert into ${erasures} (kind, account, number)
-      select ${codeOf(ERASURE_KINDS, 'webhook')}, ${account}, ${webhooks.number}
-      from ${webhooks} where ${webhooks.account} = ${account}`),
+      select ${codeOf(ERASURE_KINDS, 'receiver')}, ${account}, ${receivers.number}
+      from ${receivers} where ${receivers.account} = ${account}`),
     ...DELETED_AT_ONCE.map((table) => build.delete(table).where(eq(table.account, account))),
     expireFiles(database, account, now),
     ...DELETED_IN_SLICES.map((table) =>

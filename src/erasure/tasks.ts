@@ -13,12 +13,12 @@ import { AgentErasure } from './erase-agents';
 import { eraseConnectionReads } from './erase-connections';
 import { eraseMembers } from './erase-members';
 import { erasePermissions } from './erase-permissions';
+import { eraseReceiverDeliveries } from './erase-receivers';
 import { BACKLOG_AGE, RetentionErasure } from './erase-retention';
-import { eraseWebhookDeliveries } from './erase-webhooks';
 import type { SignErasure } from './erasure-record';
 
 /**
- * Background work that erases deleted accounts, agents, webhooks and connections, and everything
+ * Background work that erases deleted accounts, agents, receivers and connections, and everything
  * that is kept for a limited time.
  * @param createSigner makes the function that signs the records of erasures
  */
@@ -37,7 +37,7 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
   };
   return [
     everyMinute('erase_accounts', untilNow(eraseAccounts)),
-    everyMinute('erase_webhooks', untilNow(eraseWebhookDeliveries)),
+    everyMinute('erase_webhooks', untilNow(eraseReceiverDeliveries)),
     everyMinute('erase_connections', untilNow(eraseConnectionReads)),
     // From both ends, so that an agent with a large history does not keep agents with small ones
     // waiting.

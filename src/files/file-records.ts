@@ -42,9 +42,9 @@ export function isFile({ account, kind, id }: FileKey) {
 
 /**
  * Builds the statements that complete or fail processing files of an account. No other statement
- * does, so every outcome is recorded for the account's webhooks in the same transaction.
+ * does, so every outcome is recorded for the account's receivers in the same transaction.
  *
- * The first statement records the outcomes: it changes a row only if the account has a webhook feed
+ * The first statement records the outcomes: it changes a row only if the account has an event feed
  * (`outbox/feed.ts`). The last returns the ids of the files.
  * @param which the condition that finds the files, among the account's processing files
  */

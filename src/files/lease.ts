@@ -26,10 +26,10 @@ export interface LeaseContext {
   ledger: Ledger;
   runtime: Runtime;
   /**
-   * Called once a file is completed or failed, if the account has a webhook that has to learn of
+   * Called once a file is completed or failed, if the account has a receiver that has to learn of
    * it.
    */
-  notifyWebhooks: () => void;
+  notifyReceivers: () => void;
 }
 
 /**
@@ -71,12 +71,12 @@ export class Lease {
 
   /** Completes or fails the file. */
   async finish(outcome: FileOutcome): Promise<void> {
-    const { ledger, runtime, notifyWebhooks } = this.context;
+    const { ledger, runtime, notifyReceivers } = this.context;
     const [recorded, , finished] = await ledger.write({
       changes: (write) =>
         finishFiles(write, this.file.account, this.isHeld(), outcome, runtime.now()),
     });
-    if ((recorded as D1Result).meta.changes > 0) notifyWebhooks();
+    if ((recorded as D1Result).meta.changes > 0) notifyReceivers();
     if (finished.length === 0) throw new LeaseLost();
   }
 

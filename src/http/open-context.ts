@@ -2,7 +2,7 @@ import type { Authentication } from '../identity/authentication';
 import { Ledger } from '../ledger/ledger';
 import type { AnswerStore } from '../ledger/stored-answer';
 import type { LogFields } from '../lib/log';
-import { enqueueWebhook } from '../outbox/enqueue';
+import { enqueueMessage } from '../outbox/enqueue';
 import {
   type AppEnv,
   type Context,
@@ -25,7 +25,7 @@ export type CallerRequest = RequestContext & {
 
 /**
  * Opens the context in which an authenticated caller acts. Each write checks the credential again,
- * and notifies the webhooks of its events. The uses of the credential that were found on the way
+ * and notifies the receivers of its events. The uses of the credential that were found on the way
  * are recorded at the latest when the request ends.
  * @param answers stores the answer to the request for its idempotency key; null without one
  */
@@ -37,11 +37,11 @@ export function openContext<P extends Principal>(
   const { config, origin } = c.var;
   c.set('database', database);
   const runtime = withFixedClock(c.var.runtime);
-  const notifyWebhooks = (account: number) => {
-    c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
+  const notifyReceivers = (account: number) => {
+    c.executionCtx.waitUntil(enqueueMessage(config.delivery, { shard: principal.shard, account }));
   };
   const authority = { ...reference, now: runtime.now };
-  const ledger = new Ledger(database, authority, answers, notifyWebhooks);
+  const ledger = new Ledger(database, authority, answers, notifyReceivers);
   return { principal, config, runtime, origin, reader: database, ledger };
 }
 

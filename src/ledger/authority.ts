@@ -8,10 +8,10 @@ import {
   MEMBER_STATUSES,
   type MemberRole,
   members,
+  receivers,
   sessions,
   slackLinks,
   userTokens,
-  webhooks,
 } from '../db/schema';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -53,7 +53,7 @@ export type CredentialReference = { account: number } & (
   | { kind: 'session'; hash: Uint8Array; token: Id<'utok'> | null; member: MemberReference | null }
   | {
       kind: 'slack_link';
-      webhook: number;
+      receiver: number;
       team: string;
       slackUser: string;
       member: MemberReference;
@@ -150,12 +150,12 @@ function isLiveAt(form: Form, time: SQL): SQL {
     case 'slack_link':
       return sql`exists (
         select 1 from ${slackLinks}
-        join ${webhooks} on ${webhooks.number} = ${slackLinks.webhook} and ${webhooks.account} = ${slackLinks.account}
-        where ${slackLinks.account} = ${ACCOUNT} and ${slackLinks.webhook} = ${sql.placeholder('webhook')}
+        join ${receivers} on ${receivers.number} = ${slackLinks.receiver} and ${receivers.account} = ${slackLinks.account}
+        where ${slackLinks.account} = ${ACCOUNT} and ${slackLinks.receiver} = ${sql.placeholder('receiver')}
           and ${slackLinks.team} = ${sql.placeholder('team')}
           and ${slackLinks.slackUser} = ${sql.placeholder('slackUser')}
           and ${slackLinks.member} = ${sql.param(sql.placeholder('member'), slackLinks.member)}
-          and ${webhooks.isActive}
+          and ${receivers.isActive}
       ) and ${isMemberActive(form)}`;
   }
 }

@@ -27,6 +27,7 @@ type InternalTable = Schema[
   | 'deliveries'
   | 'erasedEntries'
   | 'erasures'
+  | 'eventFeeds'
   | 'fileOutcomes'
   | 'files'
   | 'heldMessages'
@@ -36,14 +37,13 @@ type InternalTable = Schema[
   | 'notificationSettings'
   | 'permissionEvents'
   | 'providerKeys'
+  | 'receivers'
   | 'sendCounts'
   | 'seriesChecks'
   | 'signInChallenges'
   | 'slackLinks'
   | 'trees'
-  | 'usedChallenges'
-  | 'webhookFeeds'
-  | 'webhooks'];
+  | 'usedChallenges'];
 
 /** Tables that an activity record describes, and the internal tables that change with them. */
 type RecordTable =
@@ -178,19 +178,19 @@ export class Ledger {
    * @param authority who writes: a credential is checked again in each transaction, except by
    *   `discardOrphans`
    * @param answers stores the answer for the idempotency key of the request; null without one
-   * @param notifyWebhooks called with the account's number after a commit that made its webhook
-   *   feed due
+   * @param notifyReceivers called with the account's number after a commit that made its event feed
+   *   due
    */
   constructor(
     private readonly database: Database,
     private readonly authority: Authority,
     private readonly answers: AnswerStore | null = null,
-    private readonly notifyWebhooks: ((account: number) => void) | null = null,
+    private readonly notifyReceivers: ((account: number) => void) | null = null,
   ) {}
 
   /** The same ledger, which also stores the answer for the key of the request. */
   withAnswers(answers: AnswerStore): Ledger {
-    return new Ledger(this.database, this.authority, answers, this.notifyWebhooks);
+    return new Ledger(this.database, this.authority, answers, this.notifyReceivers);
   }
 
   /**
@@ -232,7 +232,7 @@ export class Ledger {
         answer,
       );
       const { meta: feeds } = last as D1Result;
-      if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
+      if (feeds.changes > 0) this.notifyReceivers?.(entries[0].account);
       return changed as unknown as BatchResponse<readonly [...C, ...Q]>;
     } catch (error) {
       if (error instanceof TransitionLost) return null;
@@ -241,7 +241,7 @@ export class Ledger {
   }
 
   /**
-   * Changes an account's agents, credentials, policies, webhooks, files or settings, with the
+   * Changes an account's agents, credentials, policies, receivers, files or settings, with the
    * activity record.
    * @returns the results of the changes
    * @throws AccountHeld, AnsweredBefore, CredentialEnded, the error of a guard, or ConstraintError;

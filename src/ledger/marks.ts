@@ -1,7 +1,7 @@
 import { and, isNull, type SQL, sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { codeOf } from '../db/columns';
-import { webhookFeeds } from '../db/schema';
+import { eventFeeds } from '../db/schema';
 import { prepareWrite, type Statement } from '../db/statements';
 import { PLANS, RETENTION_DAYS } from '../lib/plans';
 import { DAY } from '../lib/time';
@@ -29,10 +29,10 @@ function markValues(entries: readonly Marked[]) {
 }
 
 /**
- * Marks the webhook feeds of accounts as due: they have new entries to deliver. The log itself is
- * the outbox.
+ * Marks the event feeds of accounts as due: they have new entries to deliver. The log itself is the
+ * outbox.
  *
- * Writes nothing for an account without an active webhook, or for one that is already marked.
+ * Writes nothing for an account without an active receiver, or for one that is already marked.
  */
 export function markFeeds(build: DrizzleD1Database, entries: readonly Marked[]): Statement {
   return feedsStatement(build, markValues(entries));
@@ -40,9 +40,9 @@ export function markFeeds(build: DrizzleD1Database, entries: readonly Marked[]):
 
 const feedsStatement = prepareWrite((build: DrizzleD1Database) =>
   build
-    .update(webhookFeeds)
+    .update(eventFeeds)
     .set({ dueAt: AT })
-    .where(and(sql`${webhookFeeds.account} in ${ACCOUNTS}`, isNull(webhookFeeds.dueAt))),
+    .where(and(sql`${eventFeeds.account} in ${ACCOUNTS}`, isNull(eventFeeds.dueAt))),
 );
 
 /**

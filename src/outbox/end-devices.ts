@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
-import { ERASURE_KINDS, erasures, webhooks } from '../db/schema';
+import { ERASURE_KINDS, erasures, receivers } from '../db/schema';
 import type { Statement } from '../db/statements';
 import type { InternalWriter } from '../ledger/ledger';
 import { closeFeed } from './feed';
@@ -15,13 +15,13 @@ export function endDevices(
   account: number,
   which: SQL | undefined,
 ): readonly [Statement, Statement, Statement] {
-  const isDevice = sql`${webhooks.account} = ${account} and ${webhooks.member} is not null and (${which})`;
+  const isDevice = sql`${receivers.account} = ${account} and ${receivers.member} is not null and (${which})`;
   const ended = sql`
-    select null, ${codeOf(ERASURE_KINDS, 'webhook')}, ${webhooks.account}, ${webhooks.number}, x'', 0
-    from ${webhooks} where ${isDevice}`;
+    select null, ${codeOf(ERASURE_KINDS, 'receiver')}, ${receivers.account}, ${receivers.number}, x'', 0
+    from ${receivers} where ${isDevice}`;
   return [
     write.insert(erasures).select(ended),
-    write.delete(webhooks).where(isDevice),
+    write.delete(receivers).where(isDevice),
     closeFeed(write, account),
   ];
 }

@@ -1,4 +1,4 @@
-import type { WebhookConfig, WebhookMessage } from '../env';
+import type { DeliveryConfig, DeliveryMessage } from '../env';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 
@@ -6,11 +6,11 @@ import { SECOND } from '../lib/time';
  * The two queues of messages about receivers (`receivers/receiver.ts`): those for slow ones wait in
  * a queue of their own.
  */
-export type WebhookQueues = Pick<WebhookConfig, 'queue' | 'slowQueue'>;
+export type DeliveryQueues = Pick<DeliveryConfig, 'queue' | 'slowQueue'>;
 
 /** A queue message, and how it is sent. */
 interface OutgoingMessage {
-  body: WebhookMessage;
+  body: DeliveryMessage;
   /** Whether the receiver is new, or its last attempt failed or was slow. */
   isSlow: boolean;
   /** Milliseconds until a consumer gets it, rounded up to seconds. */
@@ -20,29 +20,29 @@ interface OutgoingMessage {
 /**
  * Sends a queue message. One that names a receiver makes a worker deliver to it; one that names
  * only an account makes a worker create the deliveries of the account's pending events.
- * `background/webhook-queue.ts` handles both.
+ * `background/delivery-queue.ts` handles both.
  *
  * A failure is only logged, because a task of every minute finds whatever got no message.
  * @param options see {@link OutgoingMessage}
  */
-export async function enqueueWebhook(
-  queues: WebhookQueues,
-  body: WebhookMessage,
+export async function enqueueMessage(
+  queues: DeliveryQueues,
+  body: DeliveryMessage,
   { isSlow = false, delay = 0 }: Partial<Omit<OutgoingMessage, 'body'>> = {},
 ): Promise<void> {
-  await enqueueWebhooks(queues, [{ body, isSlow, delay }]);
+  await enqueueMessages(queues, [{ body, isSlow, delay }]);
 }
 
-/** Sends messages, as {@link enqueueWebhook} sends one. */
-export async function enqueueWebhooks(
-  queues: WebhookQueues,
+/** Sends messages, as {@link enqueueMessage} sends one. */
+export async function enqueueMessages(
+  queues: DeliveryQueues,
   messages: readonly OutgoingMessage[],
 ): Promise<void> {
   const sends = batchByQueue(queues, messages).map(async ([queue, batch]) => {
     try {
       await queue.sendBatch(batch);
     } catch (error) {
-      logFailure('webhook_not_enqueued', error);
+      logFailure('delivery_not_enqueued', error);
     }
   });
   await Promise.all(sends);
@@ -53,7 +53,7 @@ export async function enqueueWebhooks(
  * log says why.
  */
 export async function enqueueOrThrow(
-  queues: WebhookQueues,
+  queues: DeliveryQueues,
   messages: readonly OutgoingMessage[],
 ): Promise<void> {
   for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
@@ -63,12 +63,12 @@ export async function enqueueOrThrow(
 const MAX_BATCH = 100;
 
 /** Sorts messages into batches: pairs of a queue and some of its messages. */
-function batchByQueue({ queue, slowQueue }: WebhookQueues, messages: readonly OutgoingMessage[]) {
+function batchByQueue({ queue, slowQueue }: DeliveryQueues, messages: readonly OutgoingMessage[]) {
   const batchOf = (areSlow: boolean) =>
     messages
       .filter(({ isSlow }) => isSlow === areSlow)
       .map(({ body, delay = 0 }) => ({ body, delaySeconds: Math.ceil(delay / SECOND) }));
-  const inBatches = (target: Queue<WebhookMessage>, all: ReturnType<typeof batchOf>) =>
+  const inBatches = (target: Queue<DeliveryMessage>, all: ReturnType<typeof batchOf>) =>
     Array.from(
       { length: Math.ceil(all.length / MAX_BATCH) },
       (_, i) => [target, all.slice(i * MAX_BATCH, (i + 1) * MAX_BATCH)] as const,

@@ -6,11 +6,11 @@ import {
   accounts,
   auditEntries,
   DELIVERY_EVENTS,
+  eventFeeds,
   fileOutcomes,
   files,
   permissionEvents,
-  webhookFeeds,
-  webhooks,
+  receivers,
 } from '../db/schema';
 import type { Statement } from '../db/statements';
 import { LOG_SPAN_SQL } from '../ledger/append';
@@ -65,7 +65,7 @@ export function recordFileOutcomes(
   { which, status }: FinishedFiles,
   now: number,
 ): readonly [Statement, Statement] {
-  const hasFeed = sql`exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${files.account})`;
+  const hasFeed = sql`exists (select 1 from ${eventFeeds} where ${eventFeeds.account} = ${files.account})`;
   const isFailure = Number(status === 'failed');
   const number = nextOutcomeNumber(sql`${files.account}`);
   const outcomes = sql`
@@ -88,9 +88,9 @@ export function recordEscalation(
   now: number,
 ): readonly [Statement, Statement] {
   const event = sql`
-    select ${webhookFeeds.account}, ${idBytes(permission)},
+    select ${eventFeeds.account}, ${idBytes(permission)},
       ${codeOf(DELIVERY_EVENTS, 'permission.escalated')}, null, null, 1, 0, null, ${now}
-    from ${webhookFeeds} where ${webhookFeeds.account} = ${account}`;
+    from ${eventFeeds} where ${eventFeeds.account} = ${account}`;
   return [
     write.insert(permissionEvents).select(event).onConflictDoNothing(),
     markFeed(write, account, now),
@@ -113,16 +113,14 @@ export function recordMissingOutcomes(
     select account, id, ${codeOf(DELIVERY_EVENTS, 'permission.outcome_missing')}, null, null, 1, 0, null,
       outcome_due_at
     from permissions
-    where ${which} and account in (select feed.account from ${webhookFeeds} as feed)
+    where ${which} and account in (select feed.account from ${eventFeeds} as feed)
       and agent in (select agents.number from agents)`;
   return [
     write.insert(permissionEvents).select(events).onConflictDoNothing(),
     write
-      .update(webhookFeeds)
+      .update(eventFeeds)
       .set({ dueAt: now })
-      .where(
-        and(sql`${webhookFeeds.account} in ${numberList(accounts)}`, isNull(webhookFeeds.dueAt)),
-      ),
+      .where(and(sql`${eventFeeds.account} in ${numberList(accounts)}`, isNull(eventFeeds.dueAt))),
   ];
 }
 
@@ -135,15 +133,15 @@ export function recordAccountEvent(
   account: number,
   event: AccountEvent,
 ) {
-  const events = sql`coalesce(${webhookFeeds.accountEvents}, '[]')`;
+  const events = sql`coalesce(${eventFeeds.accountEvents}, '[]')`;
   return write
-    .update(webhookFeeds)
+    .update(eventFeeds)
     .set({
       accountEvents: sql`json_insert(${events}, '$[#]', json(${JSON.stringify(event)}))`,
-      dueAt: sql`coalesce(${webhookFeeds.dueAt}, ${event.at})`,
+      dueAt: sql`coalesce(${eventFeeds.dueAt}, ${event.at})`,
     })
-    .where(eq(webhookFeeds.account, account))
-    .returning({ account: webhookFeeds.account });
+    .where(eq(eventFeeds.account, account))
+    .returning({ account: eventFeeds.account });
 }
 
 /**
@@ -156,9 +154,9 @@ export function markFeed(
   now: number,
 ): Statement {
   return write
-    .update(webhookFeeds)
+    .update(eventFeeds)
     .set({ dueAt: now })
-    .where(and(eq(webhookFeeds.account, account), isNull(webhookFeeds.dueAt)));
+    .where(and(eq(eventFeeds.account, account), isNull(eventFeeds.dueAt)));
 }
 
 /**
@@ -177,7 +175,7 @@ export function newestOutcome(account: number | SQL): SQL<number> {
  */
 function nextOutcomeNumber(account: SQL): SQL {
   return sql`1 + max(${newestOutcome(account)}, (
-    select coalesce(max(${webhooks.startsAfterOutcome}), 0) from ${webhooks} where ${webhooks.account} = ${account}
+    select coalesce(max(${receivers.startsAfterOutcome}), 0) from ${receivers} where ${receivers.account} = ${account}
   ))`;
 }
 
@@ -212,7 +210,7 @@ export function openFeed(
   write: Pick<InternalWriter, 'insert' | 'update' | 'delete'>,
   account: number,
 ): readonly [Statement, Statement, Statement] {
-  const hasNone = sql`not exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${account})`;
+  const hasNone = sql`not exists (select 1 from ${eventFeeds} where ${eventFeeds.account} = ${account})`;
   return [
     write.delete(fileOutcomes).where(and(eq(fileOutcomes.account, account), hasNone)),
     write
@@ -220,7 +218,7 @@ export function openFeed(
       .set({ isPending: false })
       .where(and(isPendingEvent(account), hasNone)),
     write
-      .insert(webhookFeeds)
+      .insert(eventFeeds)
       .select(
         sql`select ${account}, ${lastPosition(account)}, null, null where exists (${activeReceiver(account)})`,
       )
@@ -235,10 +233,10 @@ export function openFeed(
  */
 export function closeFeed(write: Pick<InternalWriter, 'delete'>, account: number): Statement {
   return write
-    .delete(webhookFeeds)
-    .where(and(eq(webhookFeeds.account, account), sql`not exists (${activeReceiver(account)})`));
+    .delete(eventFeeds)
+    .where(and(eq(eventFeeds.account, account), sql`not exists (${activeReceiver(account)})`));
 }
 
 function activeReceiver(account: number): SQL {
-  return sql`select 1 from ${webhooks} where ${webhooks.account} = ${account} and ${webhooks.isActive} = 1`;
+  return sql`select 1 from ${receivers} where ${receivers.account} = ${account} and ${receivers.isActive} = 1`;
 }

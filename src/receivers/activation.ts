@@ -1,5 +1,5 @@
 import { type Column, type SQL, sql } from 'drizzle-orm';
-import { webhooks } from '../db/schema';
+import { receivers } from '../db/schema';
 import { lastPosition, newestOutcome } from '../outbox/feed';
 
 /**
@@ -26,25 +26,25 @@ export function activationColumns(
  * answered. A worker that still sends to the old address has lost its claim and records nothing.
  */
 function resetColumns(isActive: boolean | undefined, isRedirected: SQL, now: number) {
-  const isEnabled = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
+  const isEnabled = isActive === true ? sql`not ${receivers.isActive}` : sql`0`;
   const isReset = sql`(${isRedirected} or ${isEnabled})`;
   return {
-    isSlow: when(isReset, 1, webhooks.isSlow),
-    failingSince: when(isReset, null, webhooks.failingSince),
-    lease: when(isReset, null, webhooks.lease),
-    dueAt: when(sql`${isReset} and ${webhooks.lease} is not null`, now, webhooks.dueAt),
+    isSlow: when(isReset, 1, receivers.isSlow),
+    failingSince: when(isReset, null, receivers.failingSince),
+    lease: when(isReset, null, receivers.lease),
+    dueAt: when(sql`${isReset} and ${receivers.lease} is not null`, now, receivers.dueAt),
   };
 }
 
 /** Enables a receiver. If it was disabled, it gets the events from now on. */
 function enabledColumns(account: number) {
-  const wasDisabled = sql`not ${webhooks.isActive}`;
+  const wasDisabled = sql`not ${receivers.isActive}`;
   return {
     isActive: true,
     disabledReason: null,
     isNoticeDue: false,
-    startsAfter: when(wasDisabled, lastPosition(account), webhooks.startsAfter),
-    startsAfterOutcome: when(wasDisabled, newestOutcome(account), webhooks.startsAfterOutcome),
+    startsAfter: when(wasDisabled, lastPosition(account), receivers.startsAfter),
+    startsAfterOutcome: when(wasDisabled, newestOutcome(account), receivers.startsAfterOutcome),
   };
 }
 
@@ -53,12 +53,12 @@ function enabledColumns(account: number) {
  * failed.
  */
 function disabledColumns(now: number) {
-  const wasEnabled = sql`${webhooks.isActive}`;
+  const wasEnabled = sql`${receivers.isActive}`;
   return {
     isActive: false,
-    disableCount: when(wasEnabled, sql`${webhooks.disableCount} + 1`, webhooks.disableCount),
-    hasCanceled: when(wasEnabled, 1, webhooks.hasCanceled),
-    dueAt: when(sql`${wasEnabled} and ${webhooks.lease} is null`, now, webhooks.dueAt),
+    disableCount: when(wasEnabled, sql`${receivers.disableCount} + 1`, receivers.disableCount),
+    hasCanceled: when(wasEnabled, 1, receivers.hasCanceled),
+    dueAt: when(sql`${wasEnabled} and ${receivers.lease} is null`, now, receivers.dueAt),
   };
 }
 

@@ -1,16 +1,16 @@
-import type { WebhookMessage } from '../env';
+import type { DeliveryMessage } from '../env';
 import type { DispatchContext } from './context';
 import { claimReceiver } from './dispatch/claim';
 import { deliver } from './dispatch/deliver';
 import { fanOut } from './fan-out/fan-out';
 
 // The way of an event from the commit to the sent message. A receiver is a row of the table
-// `webhooks`: a webhook, a channel or a device of a member.
+// `receivers`: a webhook, a channel or a device of a member.
 //
 // 1. `ledger/marks.ts` marks the account's feed (`outbox/feed.ts`) as due, in the transaction that
-//    appends the audit entry. After the commit the ledger calls `notifyWebhooks`
-//    (`http/open-context.ts`), which sends a queue message. `background/webhook-queue.ts` passes it
-//    to `handleMessage`, which takes steps 2 to 4.
+//    appends the audit entry. After the commit the ledger calls `notifyReceivers`
+//    (`http/open-context.ts`), which sends a queue message. `background/delivery-queue.ts` passes
+//    it to `handleMessage`, which takes steps 2 to 4.
 // 2. `fan-out/` turns events into deliveries. `fan-out.ts` takes them slice by slice:
 //    - `pending-events.ts` finds the events that wait. `permission-events.ts` takes as many as are
 //      handled at once, and loads their permissions.
@@ -49,9 +49,9 @@ interface Sending {
  */
 export async function handleMessage(
   context: DispatchContext,
-  { account, webhook }: WebhookMessage,
+  { account, receiver }: DeliveryMessage,
 ): Promise<Sending | null> {
-  const number = webhook ?? (await fanOut(context, account));
+  const number = receiver ?? (await fanOut(context, account));
   if (number === null) return null;
   const claimed = await claimReceiver(context, { account, number });
   if (!claimed) return null;

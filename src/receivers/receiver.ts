@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { CHANNEL_KINDS, webhooks } from '../db/schema';
+import { CHANNEL_KINDS, receivers } from '../db/schema';
 import { notFound, Problem } from '../errors';
 import { creatorOf, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
@@ -10,20 +10,20 @@ import { type LazyOutput, lazy } from '../lib/lazy';
 import { type Id, parseId } from '../lib/typeid';
 import { lastPosition, newestOutcome, openFeed } from '../outbox/feed';
 
-// A receiver is a row of the table `webhooks`: a webhook, a channel, which notifies people, or a
-// device of a member. Deliveries and queue messages name it `webhook`, by its number. Devices have
-// their own operations, in `channels/push`.
+// A receiver is a row of the table `receivers`: a webhook, a channel, which notifies people, or a
+// device of a member. Deliveries and queue messages refer to it by its number. Devices have their
+// own operations, in `channels/push`.
 
 /** A webhook, a channel or a device. */
-export type ReceiverRow = typeof webhooks.$inferSelect;
+export type ReceiverRow = typeof receivers.$inferSelect;
 
 /** What the API calls a receiver. */
 export type ReceiverNoun = 'webhook' | 'channel';
 
 /** The conditions that find the receivers of each noun. */
 export const isOf = {
-  webhook: eq(webhooks.kind, 'webhook'),
-  channel: inArray(webhooks.kind, CHANNEL_KINDS),
+  webhook: eq(receivers.kind, 'webhook'),
+  channel: inArray(receivers.kind, CHANNEL_KINDS),
 };
 
 /**
@@ -47,7 +47,10 @@ export function newReceiverColumns({ principal, runtime }: UserContext) {
 interface NewReceiver {
   noun: ReceiverNoun;
   id: Id<'webhook' | 'chan'>;
-  row: Omit<typeof webhooks.$inferInsert, 'account' | keyof ReturnType<typeof newReceiverColumns>> &
+  row: Omit<
+    typeof receivers.$inferInsert,
+    'account' | keyof ReturnType<typeof newReceiverColumns>
+  > &
     ReturnType<typeof newReceiverColumns>;
   /** The maximum number of webhooks, or of channels, of an account. */
   maximum: number;
@@ -70,7 +73,7 @@ export async function insertReceiver(
       {
         name: `${noun}s_below_limit`,
         holds: sql`(
-          select count(*) from ${webhooks} where ${webhooks.account} = ${account} and ${isOf[noun]}
+          select count(*) from ${receivers} where ${receivers.account} = ${account} and ${isOf[noun]}
         ) < ${maximum}`,
         otherwise: new Problem(
           'conflict',
@@ -79,7 +82,7 @@ export async function insertReceiver(
       },
     ],
     changes: (write) => [
-      write.insert(webhooks).values({ ...row, account }),
+      write.insert(receivers).values({ ...row, account }),
       ...openFeed(write, account),
     ],
     answer: { value: answer, subject: principal.account.id },
@@ -97,9 +100,9 @@ export function receiverList(noun: ReceiverNoun) {
     select: (reader, { account }, _, { after, rowLimit }) =>
       reader
         .select()
-        .from(webhooks)
-        .where(and(eq(webhooks.account, account), isOf[noun], after && lt(webhooks.id, after)))
-        .orderBy(desc(webhooks.id))
+        .from(receivers)
+        .where(and(eq(receivers.account, account), isOf[noun], after && lt(receivers.id, after)))
+        .orderBy(desc(receivers.id))
         .limit(rowLimit),
   });
 }

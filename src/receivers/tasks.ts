@@ -1,4 +1,4 @@
-import { everyMinute, type Task, type TaskContext, webhookQueues } from '../task';
+import { deliveryQueues, everyMinute, type Task, type TaskContext } from '../task';
 import {
   enqueueDueDeliveries,
   enqueuePendingEvents,
@@ -8,13 +8,13 @@ import { releaseHeld } from './fan-out/release-held';
 import { remindReviewers } from './fan-out/remind';
 
 /**
- * Background work on webhooks and channels: reminders and held messages that are due, and queue
- * messages for whatever is due, in case the first message was lost.
+ * Background work on receivers: reminders and held messages that are due, and queue messages for
+ * whatever is due, in case the first message was lost.
  */
 export const receiverTasks: readonly Task[] = [
   everyMinute('remind_reviewers', remindReviewers),
   everyMinute('release_held_messages', (context) =>
-    releaseHeld({ ...context, queues: webhookQueues(context) }),
+    releaseHeld({ ...context, queues: deliveryQueues(context) }),
   ),
   {
     name: 'enqueue_upcoming_deliveries',
@@ -26,5 +26,5 @@ export const receiverTasks: readonly Task[] = [
 ];
 
 function enqueueContext(context: TaskContext) {
-  return { ...context, queues: webhookQueues(context), now: context.runtime.now() };
+  return { ...context, queues: deliveryQueues(context), now: context.runtime.now() };
 }

@@ -98,9 +98,9 @@ it('the operator does not find a deleted account', async () => {
 async function addRowsOfChannels(): Promise<void> {
   await env.DB.batch([
     env.DB.prepare(`
-      insert into held_messages select account, number, randomblob(16), randomblob(16), 6, 0, 9e15 from webhooks order by number desc limit 1`),
+      insert into held_messages select account, number, randomblob(16), randomblob(16), 6, 0, 9e15 from receivers order by number desc limit 1`),
     env.DB.prepare(
-      "insert into slack_links select account, number, 'T1', 'U1', randomblob(16), 0 from webhooks order by number desc limit 1",
+      "insert into slack_links select account, number, 'T1', 'U1', randomblob(16), 0 from receivers order by number desc limit 1",
     ),
   ]);
 }

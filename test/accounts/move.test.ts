@@ -127,8 +127,8 @@ it('a move takes all data of an account to the other shard, and the account read
     audit_entries: 2,
     trees: 1,
     files: 0,
-    webhooks: 0,
-    webhook_feeds: 0,
+    receivers: 0,
+    event_feeds: 0,
     deliveries: 0,
   });
   expect(rows).toMatchObject({

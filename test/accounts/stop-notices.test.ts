@@ -99,7 +99,7 @@ describe('a webhook', () => {
       body: { stopped: null },
     });
     await stop(account);
-    world.webhookQueue.take();
+    world.deliveryQueue.take();
     expect(received).toEqual([]);
     world.advance(60_000);
     await world.sweep();

@@ -433,7 +433,7 @@ it.runIf(depth.isDeep)('a stop moves with the account, and is told after the mov
   });
   Object.assign(world.env, { DB_01: env.DB_01 });
   const { stopped } = (await stop(account, { reason: 'A drill' })).body;
-  world.webhookQueue.take();
+  world.deliveryQueue.take();
   await orderHeldMove(world, account.id, '01');
   expect((await account.call('POST', '/v1/me/resume')).status).toBe(503);
   await settleMoves(world);

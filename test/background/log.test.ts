@@ -202,7 +202,7 @@ describe('the log line of a queue message', () => {
     const agent = await account.agent();
     await makeWebhook(account);
     await agent.request();
-    const [message] = world.webhookQueue.take();
+    const [message] = world.deliveryQueue.take();
     log.clear();
     database.arm({ call: 1, mode: 'before' });
     await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime);
@@ -222,7 +222,7 @@ describe('the log line of a queue message', () => {
     const answer = Promise.withResolvers<Response>();
     world.internet.on(host, () => answer.promise);
     await agent.request();
-    const [message] = world.webhookQueue.take();
+    const [message] = world.deliveryQueue.take();
     log.clear();
     const rest: Promise<void>[] = [];
     await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime, (work) =>

@@ -129,12 +129,12 @@ async function makeAgent(
 /** SQL that adds rows of other tables to the account, and makes the sealing of both logs due. */
 function loadRest(account: number): string {
   return `
-    insert into deliveries (webhook, id, disable_count, event, pos, agent, status, attempts, last_status_code, duration, created_at,
+    insert into deliveries (receiver, id, disable_count, event, pos, agent, status, attempts, last_status_code, duration, created_at,
         completed_at)
       select number, audit_entries.id, 0, 0, pos, agent, 1, 1, 200, 20, audit_entries.created_at, audit_entries.created_at
-      from webhooks join audit_entries on pos between account * ${LOG_SPAN} and (account + 1) * ${LOG_SPAN}
+      from receivers join audit_entries on pos between account * ${LOG_SPAN} and (account + 1) * ${LOG_SPAN}
       where account = ${account} order by pos desc limit ${DELIVERIES};
-    update webhooks set erase_at = ${Date.now() + 20 * DAY} where account = ${account};
+    update receivers set erase_at = ${Date.now() + 20 * DAY} where account = ${account};
     insert into activity (account, id, actor, action, target, changes, ip_address, user_agent, created_at)
       select ${account}, id, null, 0, lower(hex(id)), '["name"]', '::1', 'bench', created_at
       from audit_entries where pos > ${account} * ${LOG_SPAN} limit ${ACTIVITY};
@@ -314,19 +314,19 @@ function readAccount(file: string, { moving, asking }: Scene): Rows {
           id,
         ]),
       );
-    const ids = { agent: idsOf('agents'), webhook: idsOf('webhooks') };
+    const ids = { agent: idsOf('agents'), receiver: idsOf('receivers') };
     const own: Record<string, string> = {
       permissions: `account = ${account}`,
       audit_entries: `pos between ${account * LOG_SPAN} and ${(account + 1) * LOG_SPAN}`,
       activity: `account = ${account}`,
-      webhooks: `account = ${account}`,
-      deliveries: `webhook in (select number from webhooks where account = ${account})`,
+      receivers: `account = ${account}`,
+      deliveries: `receiver in (select number from receivers where account = ${account})`,
       // The counters of the requesting agent change during the move.
       agent_statistics: `agent in (select number from agents where account = ${account} and id <> x'${hex(idBytes(asking.id))}')`,
     };
     const neutral = (column: string, value: number | string | null | Uint8Array) => {
       if (column === 'account' || column === 'number') return null;
-      if (column === 'agent' || column === 'webhook')
+      if (column === 'agent' || column === 'receiver')
         return hexOf(ids[column].get(value as number));
       if (column === 'pos' || column === 'starts_after')
         return value === null ? null : Number(value) - account * LOG_SPAN;

@@ -1,4 +1,4 @@
-import type { Env, FileMessage, WebhookMessage } from '../../src/env';
+import type { DeliveryMessage, Env, FileMessage } from '../../src/env';
 import worker from '../../src/index';
 
 /** A batch that a cron sent to a database. */
@@ -37,7 +37,7 @@ export default {
   },
   scheduled: (controller, env) => worker.scheduled(controller, meterAll(env)),
   queue: worker.queue,
-} satisfies ExportedHandler<Env, FileMessage | WebhookMessage>;
+} satisfies ExportedHandler<Env, FileMessage | DeliveryMessage>;
 
 function meterAll(env: Env): Env {
   const databases = Object.entries(env).filter(([name]) => /^DB(_..)?$/.test(name)) as [

@@ -1,4 +1,4 @@
-import type { Env, FileMessage, WebhookMessage } from '../../src/env';
+import type { DeliveryMessage, Env, FileMessage } from '../../src/env';
 import worker from '../../src/index';
 
 /** The rows that queues and crons have read and written since the last `GET /bench/cost`. */
@@ -18,7 +18,7 @@ export default {
   },
   scheduled: (controller, env) => worker.scheduled(controller, meter(env)),
   queue: (batch, env, execution) => worker.queue(batch, meter(env), execution),
-} satisfies ExportedHandler<Env, FileMessage | WebhookMessage>;
+} satisfies ExportedHandler<Env, FileMessage | DeliveryMessage>;
 
 function meter(env: Env): Env {
   const DB = {

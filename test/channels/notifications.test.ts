@@ -119,11 +119,11 @@ it('reports every webhook, if many are disabled at once', async () => {
     world.internet.on(host, () => new Response(null, { status: 410 }));
   const number = await newestAccount();
   await env.DB.prepare(
-    `update webhooks set is_notice_due = 1, is_active = 0, disabled_reason = 'Gone' where account = ? and kind = 0`,
+    `update receivers set is_notice_due = 1, is_active = 0, disabled_reason = 'Gone' where account = ? and kind = 0`,
   )
     .bind(number)
     .run();
-  await env.DB.prepare('update webhook_feeds set due_at = ? where account = ?')
+  await env.DB.prepare('update event_feeds set due_at = ? where account = ?')
     .bind(world.now, number)
     .run();
   for (let i = 0; i < 4; i++) {
@@ -197,7 +197,7 @@ it.runIf(depth.isDeep)(
     await world.sweep();
     await world.deliver();
     const { results: counts } = await env.DB.prepare(
-      `select (select count(*) from deliveries join webhooks on webhooks.number = deliveries.webhook where account = ?1) +
+      `select (select count(*) from deliveries join receivers on receivers.number = deliveries.receiver where account = ?1) +
       (select count(*) from held_messages where account = ?1) as count`,
     )
       .bind(number)

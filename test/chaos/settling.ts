@@ -25,9 +25,9 @@ const DUE: Record<string, string> = {
   retention: 'select count(*) as due from accounts where retention_due_at <= ?1 + 600000',
   'unfinished files': 'select count(*) as due from files where status = 0 and ?1 > 0',
   'files to clean': 'select count(*) as due from files where due_at <= ?1',
-  feeds: 'select count(*) as due from webhook_feeds where due_at is not null and ?1 > 0',
-  deliveries: `select count(*) as due from deliveries join webhooks on number = webhook
-    where deliveries.status = 0 and deliveries.due_at is not null and deliveries.disable_count = webhooks.disable_count and ?1 > 0`,
+  feeds: 'select count(*) as due from event_feeds where due_at is not null and ?1 > 0',
+  deliveries: `select count(*) as due from deliveries join receivers on number = receiver
+    where deliveries.status = 0 and deliveries.due_at is not null and deliveries.disable_count = receivers.disable_count and ?1 > 0`,
 };
 
 /**

@@ -187,7 +187,7 @@ export class Stored {
         ]),
       ),
       webhooks: new Map(
-        of('select id, starts_after, is_active from webhooks where account = ?').map((row) => [
+        of('select id, starts_after, is_active from receivers where account = ?').map((row) => [
           idOf('webhook', row.id),
           { startsAfter: Number(row.starts_after) % LOG_SPAN, isActive: row.is_active === 1 },
         ]),

@@ -173,7 +173,7 @@ describe('the channels of the console', () => {
     ]);
 
     await env.DB.prepare(
-      `update webhooks set is_active = 0, disabled_reason = 'Every mail was refused.' where kind > 0`,
+      `update receivers set is_active = 0, disabled_reason = 'Every mail was refused.' where kind > 0`,
     ).run();
     const disabled = await browser.get(path);
     expect(readText(disabled.text)).toContain(
@@ -357,7 +357,7 @@ function makeSlackChannel(account: TestAccount, channels: Json[]): Promise<Json>
 
 async function storedSecret(): Promise<string> {
   const row = await env.DB.prepare(
-    'select hex(secret) as secret from webhooks where kind = 2 order by number desc',
+    'select hex(secret) as secret from receivers where kind = 2 order by number desc',
   ).first();
   return String(row?.secret);
 }

@@ -154,8 +154,8 @@ async function makeLife(): Promise<Life> {
   const bucket = new TestBucket(16 * KIB, 1_000);
   const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
   world.env.JOB_QUEUE = outage.queue(world.queue.binding);
-  world.env.WEBHOOK_QUEUE = outage.queue(world.webhookQueue.binding);
-  world.env.SLOW_WEBHOOK_QUEUE = outage.queue(world.slowWebhookQueue.binding);
+  world.env.WEBHOOK_QUEUE = outage.queue(world.deliveryQueue.binding);
+  world.env.SLOW_WEBHOOK_QUEUE = outage.queue(world.slowDeliveryQueue.binding);
   const account = await world.account({ plan: 'enterprise' });
   const agents: Life['agents'] = [await account.agent(), await account.agent()];
   for (const agent of [...agents, await (await world.account()).agent()]) await live(agent);
@@ -182,7 +182,7 @@ export async function live(agent: TestAgent): Promise<void> {
 async function save({ world, bucket }: Life): Promise<() => Promise<void>> {
   const [restoreTables, restoreBucket] = [await saveTables(env.DB), bucket.save()];
   const { now, internet } = world;
-  const queues = [world.queue, world.webhookQueue, world.slowWebhookQueue];
+  const queues = [world.queue, world.deliveryQueue, world.slowDeliveryQueue];
   const waiting = queues.map((queue) => queue.waiting);
   const received = [...internet.received];
   return async () => {

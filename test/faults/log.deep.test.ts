@@ -115,10 +115,10 @@ testJob({
     await world.sweep();
   },
   expectEnd: async ({ account, bucket }) => {
-    const { accounts, agents, erasures, files, trees, erased_entries, webhooks, deliveries } =
+    const { accounts, agents, erasures, files, trees, erased_entries, receivers, deliveries } =
       await countRows(env.DB);
     expect([accounts, agents, erasures, files, trees, erased_entries]).toEqual([1, 1, 0, 0, 1, 0]);
-    expect([webhooks, deliveries]).toEqual([0, 0]);
+    expect([receivers, deliveries]).toEqual([0, 0]);
     expect(
       bucket.keys.filter((key) => key.includes(account.id) || key.startsWith('files/')),
     ).toEqual([]);

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { Mover } from '../../src/accounts/move/mover';
 import { Cost, Database } from '../../src/db/database';
-import { eraseWebhookDeliveries } from '../../src/erasure/erase-webhooks';
+import { eraseReceiverDeliveries } from '../../src/erasure/erase-receivers';
 import { openErasure } from '../support/agent-erasure';
 import { FAULTS_TIMEOUT, failingCalls, MODES } from '../support/failing-calls';
 import { type Life, makeLife, repeated } from '../support/life';
@@ -49,7 +49,7 @@ function makeChanges(): (() => Promise<unknown>)[] {
     () => account.must(204, 'DELETE', `/v1/webhooks/${extraWebhook.id}`),
     () => account.must(204, 'DELETE', `/v1/agents/${second?.id}`),
     () => openErasure(env.DB, 'newest', world.now).eraseSlice(),
-    () => eraseWebhookDeliveries(database),
+    () => eraseReceiverDeliveries(database),
     () => account.must(200, 'POST', `/v1/agents/${first?.id}/rotate-key`, {}),
     () =>
       world.must(201, 'POST', '/v1/agents', {
@@ -128,7 +128,7 @@ async function moveWith(plan: Plan, hasRival = false): Promise<number> {
     expected = await dumpAccount(env.DB, account.id);
   }
   if (plan === null) expect(changes.length).toBe(0);
-  while (await eraseWebhookDeliveries(new Database(env.DB_01, new Cost())));
+  while (await eraseReceiverDeliveries(new Database(env.DB_01, new Cost())));
   expect(await dumpAccount(env.DB_01, account.id)).toEqual(expected);
   const rows = Object.entries(expected ?? {}).flatMap(([name, rows]) =>
     rows.length > 0 ? `${rows.length} ${name}` : [],

@@ -28,7 +28,7 @@ async function addWebhooks(life: Life, many = 0, receiver?: Receiver): Promise<S
     await Promise.all(Array.from({ length: 4 }, () => agents[0].request()));
   for (const agent of agents) await live(agent);
   const head =
-    'select max(pos) as pos from audit_entries where pos / 4294967296 in (select account from webhooks)';
+    'select max(pos) as pos from audit_entries where pos / 4294967296 in (select account from receivers)';
   return { webhooks, last: (await env.DB.prepare(head).first<number>('pos')) ?? 0 };
 }
 
@@ -45,8 +45,8 @@ const [PENDING, SUCCEEDED, FAILED] = [0, 1, 2];
 /** The deliveries of all entries up to `last`. */
 async function readDeliveries({ last }: Scene): Promise<DeliveryRow[]> {
   const { results } = await env.DB.prepare(
-    `select hex(w.id) as webhook, hex(d.id) as message, pos % 4294967296 as entry, status
-     from deliveries d join webhooks w on number = webhook where pos <= ? order by number, pos`,
+    `select hex(r.id) as webhook, hex(d.id) as message, pos % 4294967296 as entry, status
+     from deliveries d join receivers r on number = receiver where pos <= ? order by number, pos`,
   )
     .bind(last)
     .all<DeliveryRow>();
@@ -90,7 +90,7 @@ testJob({
   name: 'the sending of deliveries whose queue messages were lost',
   prepare: async (life) => {
     const scene = await addWebhooks(life);
-    life.world.webhookQueue.waiting = [];
+    life.world.deliveryQueue.waiting = [];
     life.world.advance(MINUTE);
     return scene;
   },
@@ -181,8 +181,8 @@ testJob({
   },
   work: (world) => world.sweep(),
   expectEnd: async () => {
-    const { webhooks, deliveries, webhook_feeds, erasures } = await countRows(env.DB);
-    expect([webhooks, deliveries, webhook_feeds, erasures]).toEqual([0, 0, 0, 0]);
+    const { receivers, deliveries, event_feeds, erasures } = await countRows(env.DB);
+    expect([receivers, deliveries, event_feeds, erasures]).toEqual([0, 0, 0, 0]);
   },
 });
 

@@ -211,11 +211,11 @@ describe('npm run deploy, from an empty account to updates', { timeout: 600_000 
   });
 
   it('refuses a migration that would break the running version', async () => {
-    writeFileSync(join(folder.path, 'migrations/0901_drop.sql'), 'DROP TABLE `webhooks`;');
+    writeFileSync(join(folder.path, 'migrations/0901_drop.sql'), 'DROP TABLE `receivers`;');
     const run = await folder.deploy();
     expect(run).toMatchObject({ code: 1, writes: [] });
     expect(run.stderr).toContain(
-      '0901_drop.sql would break the version that is running, because it drops the table webhooks',
+      '0901_drop.sql would break the version that is running, because it drops the table receivers',
     );
     rmSync(join(folder.path, 'migrations/0901_drop.sql'));
   });

@@ -466,7 +466,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
         .run(8 * DAY, old * SPAN, (old + 1) * SPAN);
       database.prepare('update accounts set retention_due_at = 0 where number = ?').run(old);
       database.exec('update deliveries set due_at = 0 where due_at is not null');
-      database.exec('update webhooks set due_at = 0 where due_at is not null');
+      database.exec('update receivers set due_at = 0 where due_at is not null');
       database.prepare('update trees set published_size = 0 where account = ?').run(next);
       database.exec('pragma wal_checkpoint(truncate)');
     });

@@ -3,15 +3,7 @@
  * number.
  */
 const OF_ACCOUNTS = [
-  ...[
-    'user_tokens',
-    'policies',
-    'activity',
-    'webhooks',
-    'webhook_feeds',
-    'file_outcomes',
-    'agents',
-  ],
+  ...['user_tokens', 'policies', 'activity', 'receivers', 'event_feeds', 'file_outcomes', 'agents'],
   ...['connections', 'connection_calls', 'connection_reads'],
   ...['held_messages', 'notification_settings', 'pending_permissions', 'series_checks'],
 ];
@@ -19,7 +11,7 @@ const OF_AGENTS = [
   ...['permissions', 'audit_entries', 'agent_statistics', 'connection_calls', 'connection_reads'],
 ];
 
-const [AGENT, ACCOUNT, WEBHOOK, CONNECTION] = [0, 1, 2, 4];
+const [AGENT, ACCOUNT, RECEIVER, CONNECTION] = [0, 1, 2, 4];
 
 /**
  * Finds rows whose owner is gone and that no task will erase. Reads the tables, not the service.
@@ -30,7 +22,7 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     `select ${column} from erasures where kind = ${kind}`;
   const accounts = `select number from accounts union all ${erased(ACCOUNT)}`;
   const agents = `select number from agents union all ${erased(AGENT)}`;
-  const webhooks = `select number from webhooks union all ${erased(WEBHOOK)}`;
+  const receivers = `select number from receivers union all ${erased(RECEIVER)}`;
   const subjects = `select id from accounts union all select id from agents
     union all ${erased(ACCOUNT, 'subject')} union all ${erased(AGENT, 'subject')}`;
   const checks: [string, string][] = [
@@ -48,7 +40,7 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ['series', '(account, permission) not in (select account, id from permissions)'],
     ['votes', '(account, permission) not in (select account, id from reviews)'],
     ['agent_keys', 'agent not in (select number from agents)'],
-    ['deliveries', `webhook not in (${webhooks}) or agent not in (${agents})`],
+    ['deliveries', `receiver not in (${receivers}) or agent not in (${agents})`],
     ['stored_answers', `subject not in (${subjects})`],
     ['trees', 'account not in (select number from accounts)'],
     ['move_numbers', 'account not in (select account from moves)'],

@@ -3,12 +3,12 @@ import { entryId } from '../../src/ledger/entry-id';
 import { readDetails } from '../../src/ledger/stored-details';
 import { formatHexId, type Id } from '../../src/lib/typeid';
 import type { TestBucket } from './bucket';
+import { checkDeliveries } from './check-deliveries';
 import { checkLeftovers } from './check-leftovers';
 import { OUTCOME_CHECK } from './check-outcomes';
 import { PENDING_CHECK } from './check-pending';
 import { checkRecords, isSignedText } from './check-records';
 import { statisticsChecks } from './check-statistics';
-import { checkWebhooks } from './check-webhooks';
 import { checkErasure } from './erasure';
 import { sha256 } from './exports';
 import { hashLeaf, rootOf } from './merkle';
@@ -34,7 +34,7 @@ export async function checkEverything(world: World, bucket: TestBucket): Promise
     ...(await checkRecords(env.DB, world)),
     ...(await checkTrees(env.DB, bucket, world)),
     ...(await checkFiles(env.DB, bucket, now)),
-    ...(await checkWebhooks(env.DB, now)),
+    ...(await checkDeliveries(env.DB, now)),
     ...(await checkLeftovers(env.DB)),
   ];
 }

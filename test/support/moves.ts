@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { Cost, Database } from '../../src/db/database';
 import { eraseAccounts } from '../../src/erasure/erase-accounts';
-import { eraseWebhookDeliveries } from '../../src/erasure/erase-webhooks';
+import { eraseReceiverDeliveries } from '../../src/erasure/erase-receivers';
 import { idBytes, parseId } from '../../src/lib/typeid';
 import { openErasure } from './agent-erasure';
 import { DATABASES } from './shards';
@@ -68,7 +68,7 @@ export async function eraseRest(client: D1Database, now: number): Promise<void> 
   while (await eraseAccounts(database, now));
   const erasure = openErasure(client, 'oldest', now);
   while (await erasure.eraseSlice());
-  while (await eraseWebhookDeliveries(database));
+  while (await eraseReceiverDeliveries(database));
 }
 
 /** The rows on a shard without accounts that should not be there, in words. */
@@ -84,7 +84,7 @@ type Row = Record<string, unknown>;
 /**
  * Everything that a shard stores of an account, by table, with identifiers and sequences instead of
  * numbers, which differ between shards; null if the account is not on the shard. Leaves out the
- * progress of unfinished files, and rows of deleted agents and webhooks that are waiting to be
+ * progress of unfinished files, and rows of deleted agents and receivers that are waiting to be
  * erased.
  */
 export async function dumpAccount(
@@ -104,7 +104,7 @@ export async function dumpAccount(
       ),
     );
   const agents = numbered('agents');
-  const webhooks = numbered('webhooks');
+  const receivers = numbered('receivers');
   const gone = new Map(
     of('erasures').flatMap((row): [number, string][] =>
       row.kind === 0 ? [[Number(row.number), `gone ${hex(row.subject)}`]] : [],
@@ -117,7 +117,7 @@ export async function dumpAccount(
     if (name === 'stored_answers') return answers.has(hex(row.subject));
     // A counter of zero counts as a missing counter.
     if (name === 'pending_permissions' && row.count === 0) return false;
-    if (name === 'deliveries') return webhooks.has(Number(row.webhook));
+    if (name === 'deliveries') return receivers.has(Number(row.receiver));
     if (name === 'erasures') return row.kind === 0;
     if ('account' in row) return row.account === owner;
     return 'agent' in row && agents.has(Number(row.agent));
@@ -133,7 +133,7 @@ export async function dumpAccount(
       ...(name === 'erasures' && { id: null, number: agentOf(number) }),
       ...(name === 'erased_entries' && { id: sequence(row.id) }),
       ...('agent' in row && { agent: Number(row.agent) > 0 ? agentOf(row.agent) : row.agent }),
-      ...('webhook' in row && { webhook: webhooks.get(Number(row.webhook)) }),
+      ...('receiver' in row && { receiver: receivers.get(Number(row.receiver)) }),
       ...('pos' in row && { pos: sequence(row.pos) }),
       ...('position' in row && { position: sequence(row.position) }),
       ...('starts_after' in row && { starts_after: sequence(row.starts_after) }),

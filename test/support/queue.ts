@@ -1,8 +1,8 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
 import type { WaitUntil } from '../../src/background/consume';
+import { consumeDeliveryQueue } from '../../src/background/delivery-queue';
 import { consumeFileQueue } from '../../src/background/file-queue';
-import { consumeWebhookQueue } from '../../src/background/webhook-queue';
-import type { Env, FileMessage, Runtime, WebhookMessage } from '../../src/env';
+import type { DeliveryMessage, Env, FileMessage, Runtime } from '../../src/env';
 import type { JobSizes } from '../../src/files/job-context';
 
 interface Waiting<M> {
@@ -53,19 +53,19 @@ export async function deliver(bodies: FileMessage[], env: Env, runtime: Runtime,
 }
 
 /**
- * Delivers a message of a webhook queue, and returns whether it was acknowledged or is retried.
+ * Delivers a message of a delivery queue, and returns whether it was acknowledged or is retried.
  * @param waitUntil gets the work that outlasts the message; by default all work is awaited
  */
 export async function deliverMessage(
-  body: WebhookMessage,
+  body: DeliveryMessage,
   env: Env,
   runtime: Runtime,
   waitUntil?: WaitUntil,
 ) {
-  const batch = createMessageBatch<WebhookMessage>('webhooks', [
+  const batch = createMessageBatch<DeliveryMessage>('webhooks', [
     { id: '0', timestamp: new Date(runtime.now()), attempts: 1, body },
   ]);
   const context = createExecutionContext();
-  await consumeWebhookQueue(batch, env, runtime, waitUntil);
+  await consumeDeliveryQueue(batch, env, runtime, waitUntil);
   return getQueueResult(batch, context);
 }

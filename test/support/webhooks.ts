@@ -32,7 +32,7 @@ export async function makeProvenWebhook(
 ): Promise<TestWebhook> {
   const webhook = await makeWebhook(account, fields);
   await env.DB.prepare(
-    'update webhooks set is_slow = 0 where number = (select max(number) from webhooks)',
+    'update receivers set is_slow = 0 where number = (select max(number) from receivers)',
   ).run();
   return webhook;
 }

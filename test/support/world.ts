@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { createApp } from '../../src/app';
 import { runCron, SCHEDULES } from '../../src/background/run-cron';
 import { describeApi } from '../../src/docs/document';
-import type { Env, FileMessage, Runtime, WebhookMessage } from '../../src/env';
+import type { DeliveryMessage, Env, FileMessage, Runtime } from '../../src/env';
 import type { JobSizes } from '../../src/files/job-context';
 import { ApiDocument } from './api-document';
 import { BackgroundWork } from './background-work';
@@ -66,8 +66,8 @@ export class World {
   };
   readonly app = createApp(this.runtime);
   readonly queue = new TestQueue<FileMessage>(() => this.now);
-  readonly webhookQueue = new TestQueue<WebhookMessage>(() => this.now);
-  readonly slowWebhookQueue = new TestQueue<WebhookMessage>(() => this.now);
+  readonly deliveryQueue = new TestQueue<DeliveryMessage>(() => this.now);
+  readonly slowDeliveryQueue = new TestQueue<DeliveryMessage>(() => this.now);
   env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
@@ -76,8 +76,8 @@ export class World {
     const settings = { ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS };
     const queues = {
       JOB_QUEUE: this.queue.binding,
-      WEBHOOK_QUEUE: this.webhookQueue.binding,
-      SLOW_WEBHOOK_QUEUE: this.slowWebhookQueue.binding,
+      WEBHOOK_QUEUE: this.deliveryQueue.binding,
+      SLOW_WEBHOOK_QUEUE: this.slowDeliveryQueue.binding,
     };
     const given = { ASSETS, DB, FILES, ...queues, ...settings, ...overrides };
     this.env = { ...given, ...checkedDatabases(given) };
@@ -165,18 +165,18 @@ export class World {
     }
   }
 
-  /** Handles the messages of both webhook queues, until none is due. */
+  /** Handles the messages of both delivery queues, until none is due. */
   async deliver(): Promise<void> {
     for (;;) {
-      const messages = [...this.webhookQueue.take(), ...this.slowWebhookQueue.take()];
+      const messages = [...this.deliveryQueue.take(), ...this.slowDeliveryQueue.take()];
       if (messages.length === 0) return;
       for (const message of messages) await deliverMessage(message, this.env, this.runtime);
     }
   }
 
-  /** Handles the oldest due message of the fast webhook queue only. */
+  /** Handles the oldest due message of the fast delivery queue only. */
   async deliverOnce(): Promise<void> {
-    const [first] = this.webhookQueue.take(1);
+    const [first] = this.deliveryQueue.take(1);
     if (first) await deliverMessage(first, this.env, this.runtime);
   }
 

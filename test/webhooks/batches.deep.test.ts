@@ -36,7 +36,7 @@ async function open() {
 /** Counts the deliveries of the newest webhook by status. */
 async function countStates() {
   const { results } = await env.DB.prepare(
-    'select status, count(*) as n from deliveries where webhook = (select max(number) from webhooks) group by status',
+    'select status, count(*) as n from deliveries where receiver = (select max(number) from receivers) group by status',
   ).all<{ status: number; n: number }>();
   return Object.fromEntries(
     results.map(({ status, n }) => [['pending', 'succeeded', 'failed'][status], n]),
@@ -101,7 +101,7 @@ describe('a worker that delivers in batches', () => {
   it('attempts at least 30 of 40 deliveries to a slow webhook that always fails', async () => {
     const { database, world, webhook } = await makeBacklog(40);
     await env.DB.prepare(
-      'update webhooks set is_slow = 1 where number = (select max(number) from webhooks)',
+      'update receivers set is_slow = 1 where number = (select max(number) from receivers)',
     ).run();
     world.internet.on(webhook.host, () => {
       world.advance(150);
@@ -193,7 +193,7 @@ describe('a webhook that changes while a worker sends to it', () => {
         disabled_reason: null,
       });
       const row = await env.DB.prepare(
-        'select is_slow, failing_since from webhooks order by number desc limit 1',
+        'select is_slow, failing_since from receivers order by number desc limit 1',
       ).first();
       expect(row).toEqual({ is_slow: 1, failing_since: null });
       await recover(world);
@@ -245,7 +245,7 @@ it('a slow webhook stays slow if nothing could be sent', async () => {
     'The audit entry or the permission is no longer kept.',
   ]);
   expect(
-    await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first(
+    await env.DB.prepare('select is_slow from receivers order by number desc limit 1').first(
       'is_slow',
     ),
   ).toBe(1);
@@ -255,12 +255,12 @@ it('a webhook that is disabled while deliveries are created is not marked as due
   const { database, world, webhook } = await makeBacklog(1);
   database.before(2, async () => {
     await env.DB.prepare(
-      'update webhooks set is_active = 0 where number = (select max(number) from webhooks)',
+      'update receivers set is_active = 0 where number = (select max(number) from receivers)',
     ).run();
   });
   await world.deliver();
   const row = await env.DB.prepare(
-    'select due_at, erase_at from webhooks order by number desc limit 1',
+    'select due_at, erase_at from receivers order by number desc limit 1',
   ).first();
   expect(row).toEqual({ due_at: null, erase_at: null });
   expect(await countStates()).toEqual({});
@@ -282,7 +282,7 @@ describe('when the receiver of a fast webhook starts to hang', () => {
     });
     await scene.agent.request();
     const rest: Promise<unknown>[] = [];
-    const [message] = scene.world.webhookQueue.take(1);
+    const [message] = scene.world.deliveryQueue.take(1);
     if (!message) throw new Error('there is no message');
     const { explicitAcks } = await deliverMessage(
       message,

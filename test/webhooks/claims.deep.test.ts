@@ -30,8 +30,8 @@ async function makeScene(make = makeProvenWebhook, accounts = 1, each = 1) {
 
 /** Ends the process: its queue messages are lost, and its pending work never ends. */
 function kill(world: World): void {
-  world.webhookQueue.waiting = [];
-  world.slowWebhookQueue.waiting = [];
+  world.deliveryQueue.waiting = [];
+  world.slowDeliveryQueue.waiting = [];
 }
 
 /**
@@ -61,7 +61,7 @@ it.each([
     for (const { host } of webhooks) world.internet.on(host, () => new Promise(() => undefined));
     for (const agent of agents) await agent.request();
     for (;;) {
-      const messages = [...world.webhookQueue.take(), ...world.slowWebhookQueue.take()];
+      const messages = [...world.deliveryQueue.take(), ...world.slowDeliveryQueue.take()];
       if (messages.length === 0) break;
       for (const message of messages)
         await deliverMessage(message, world.env, world.runtime, () => undefined);
@@ -105,10 +105,12 @@ it('a sweep enqueues no delivery that becomes due after the next sweep', async (
   await world.deliver();
   kill(world);
   await world.sweep();
-  const number = await env.DB.prepare('select max(number) as number from webhooks').first('number');
-  const waiting = [...world.webhookQueue.waiting, ...world.slowWebhookQueue.waiting];
+  const number = await env.DB.prepare('select max(number) as number from receivers').first(
+    'number',
+  );
+  const waiting = [...world.deliveryQueue.waiting, ...world.slowDeliveryQueue.waiting];
   // The second retry is due after five minutes.
-  expect(waiting.filter(({ body }) => body.webhook === number)).toEqual([]);
+  expect(waiting.filter(({ body }) => body.receiver === number)).toEqual([]);
 });
 
 it('a worker keeps its claim for as long as it works', async () => {
@@ -140,6 +142,6 @@ it('a worker keeps its claim for as long as it works', async () => {
   expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
   expect(await listDeliveries(agent.account, webhook, '&status=succeeded')).toHaveLength(1);
   expect(
-    await env.DB.prepare('select lease from webhooks order by number desc limit 1').first('lease'),
+    await env.DB.prepare('select lease from receivers order by number desc limit 1').first('lease'),
   ).toBeNull();
 });

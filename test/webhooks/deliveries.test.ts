@@ -180,13 +180,13 @@ describe('an account without webhooks', () => {
     const [without = 0, off, on = 0] = written;
     expect([without, off]).toEqual([11, 11]);
     expect(on - without).toBeLessThanOrEqual(2);
-    expect(world.webhookQueue.waiting).toEqual([]);
+    expect(world.deliveryQueue.waiting).toEqual([]);
     expect(read[1]).toBe(read[0]);
     const agent = await watched.agent();
     await agent.request();
     const marked = await agent.must(201, 'POST', '/v1/permissions', body);
     expect(marked.cost.written).toBe(11);
-    expect(world.webhookQueue.waiting).toHaveLength(1);
+    expect(world.deliveryQueue.waiting).toHaveLength(1);
   });
 
   it('causes no queue message', async () => {
@@ -195,7 +195,7 @@ describe('an account without webhooks', () => {
     await agent.approved();
     await startExport(agent.account);
     await world.work();
-    expect(world.webhookQueue.waiting).toEqual([]);
+    expect(world.deliveryQueue.waiting).toEqual([]);
   });
 });
 
@@ -559,7 +559,7 @@ describe('the event of a completed export is not sent to a webhook', () => {
     const webhook = await makeWebhook(account);
     await startExport(account);
     await world.work();
-    world.webhookQueue.waiting = [];
+    world.deliveryQueue.waiting = [];
     for (const is_active of [false, true])
       await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
     await agent.request();
@@ -570,7 +570,7 @@ describe('the event of a completed export is not sent to a webhook', () => {
 
   /** Loses the queue messages, so that a sweep has to create the deliveries. */
   async function loseMessages(world: World): Promise<void> {
-    world.webhookQueue.waiting = [];
+    world.deliveryQueue.waiting = [];
     world.advance(1_000);
     await world.sweep();
     await world.deliver();
@@ -723,12 +723,12 @@ it('no delivery of a deleted account is sent, and the sweep erases everything of
     await world.deliver();
   }
   await env.DB.prepare(
-    `insert into deliveries (webhook, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
+    `insert into deliveries (receiver, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
        last_status_code, last_error, duration, failures, created_at, completed_at)
-     select webhook, randomblob(16), original, disable_count, event, pos, agent, payload, status, attempts, due_at,
+     select receiver, randomblob(16), original, disable_count, event, pos, agent, payload, status, attempts, due_at,
        last_status_code, last_error, duration, failures, created_at, completed_at
      from deliveries, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 300) select i from n)
-     where webhook = (select max(number) from webhooks)`,
+     where receiver = (select max(number) from receivers)`,
   ).run();
   await startExport(account);
   await agent.request();
@@ -791,12 +791,12 @@ it('deliveries are erased after 30 days', async () => {
   await agent.request();
   await world.deliver();
   await env.DB.prepare(
-    `insert into deliveries (webhook, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
+    `insert into deliveries (receiver, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
        last_status_code, last_error, duration, failures, created_at, completed_at)
-     select webhook, unhex(substr(hex(id), 1, 12) || hex(randomblob(10))), original, disable_count, event, pos, agent,
+     select receiver, unhex(substr(hex(id), 1, 12) || hex(randomblob(10))), original, disable_count, event, pos, agent,
        payload, status, attempts, due_at, last_status_code, last_error, duration, failures, created_at, completed_at
      from deliveries, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200) select i from n)
-     where webhook >= (select max(number) - 1 from webhooks)`,
+     where receiver >= (select max(number) - 1 from receivers)`,
   ).run();
   world.advance(DAY);
   await agent.request();
@@ -804,7 +804,7 @@ it('deliveries are erased after 30 days', async () => {
   const [{ id }] = await listDeliveries(account, webhook);
   const count = async () =>
     env.DB.prepare(
-      'select count(*) as n from deliveries where webhook >= (select max(number) - 1 from webhooks)',
+      'select count(*) as n from deliveries where receiver >= (select max(number) - 1 from receivers)',
     ).first('n');
   expect(await count()).toBe(2_404);
   world.advance(29 * DAY - 1);

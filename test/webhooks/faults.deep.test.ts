@@ -70,9 +70,9 @@ describe.each<FaultMode>(['before', 'after'])(
       'loses no event if the sweep cannot read what is due (call %i)',
       async (call) => {
         const { database, world, account, webhooks } = await makeScene();
-        world.webhookQueue.waiting = [];
-        database.refuse(/webhook_feeds_due/);
-        if (call === 2) database.refuse(/webhooks_due/);
+        world.deliveryQueue.waiting = [];
+        database.refuse(/event_feeds_due/);
+        if (call === 2) database.refuse(/receivers_due/);
         world.advance(MINUTE);
         await world.sweep();
         await world.deliver();
@@ -94,27 +94,27 @@ it('delivering takes exactly the database calls that these tests fail in turn', 
 it('no event is lost when the queues refuse or lose messages', async () => {
   const { world, account, webhooks } = await makeScene();
   const agent = await account.agent();
-  world.webhookQueue.broken = true;
-  world.slowWebhookQueue.broken = true;
+  world.deliveryQueue.broken = true;
+  world.slowDeliveryQueue.broken = true;
   await agent.request();
   await world.deliver();
-  world.webhookQueue.broken = false;
-  world.slowWebhookQueue.broken = false;
-  world.webhookQueue.waiting = [];
+  world.deliveryQueue.broken = false;
+  world.slowDeliveryQueue.broken = false;
+  world.deliveryQueue.waiting = [];
   await agent.request();
-  world.webhookQueue.waiting = [];
+  world.deliveryQueue.waiting = [];
   await recover(world);
   for (const webhook of webhooks) await expectAll(account, webhook);
 });
 
 it('a queue message that arrives several times, even concurrently, sends each delivery once', async () => {
   const { world, account, webhooks } = await makeScene();
-  const [message] = world.webhookQueue.take();
+  const [message] = world.deliveryQueue.take();
   if (!message) throw new Error('there is no message');
   await Promise.all(
     Array.from({ length: 5 }, () => deliverMessage(message, world.env, world.runtime)),
   );
-  const again = world.webhookQueue.take();
+  const again = world.deliveryQueue.take();
   await Promise.all(
     [...again, ...again, message].map((body) => deliverMessage(body, world.env, world.runtime)),
   );
@@ -130,10 +130,10 @@ it('no event is lost or sent twice when a faster worker creates the deliveries f
   const agent = await account.agent();
   database.before(2, async () => {
     await agent.request();
-    const rival = new World({ WEBHOOK_QUEUE: world.webhookQueue.binding });
+    const rival = new World({ WEBHOOK_QUEUE: world.deliveryQueue.binding });
     Object.assign(rival.internet, world.internet);
     const { results } = await env.DB.prepare(
-      'select max(account) as account from webhooks',
+      'select max(account) as account from receivers',
     ).all<Json>();
     await deliverMessage({ shard: '00', account: results[0].account }, rival.env, world.runtime);
   });
@@ -158,15 +158,15 @@ it('no delivery of an agent is created or sent if it is deleted during the fan-o
   expect(world.internet.received).toEqual([]);
   for (const webhook of webhooks) expect(await listDeliveries(account, webhook)).toEqual([]);
   const left =
-    'select count(*) as n from deliveries where webhook >= (select max(number) - 1 from webhooks)';
+    'select count(*) as n from deliveries where receiver >= (select max(number) - 1 from receivers)';
   expect(await env.DB.prepare(left).first('n')).toBe(0);
 });
 
-it('a queue message for an unknown account, webhook or shard does nothing', async () => {
+it('a queue message for an unknown account, receiver or shard does nothing', async () => {
   const world = new World();
   const bodies: Json[] = [
     { shard: '00', account: 999_999 },
-    { shard: '00', account: 999_999, webhook: 999_999 },
+    { shard: '00', account: 999_999, receiver: 999_999 },
     { shard: 'zz', account: 1 },
   ];
   for (const body of bodies) {
@@ -178,18 +178,18 @@ it('a queue message for an unknown account, webhook or shard does nothing', asyn
 it('a queue message that names a webhook of another account sends nothing', async () => {
   const { world, account } = await makeScene();
   const stranger = await world.account();
-  world.webhookQueue.take();
+  world.deliveryQueue.take();
   const { results } = await env.DB.prepare(
     'select number from accounts order by number desc limit 1',
   ).all<Json>();
   const { results: webhooks } = await env.DB.prepare(
-    'select max(number) as number from webhooks',
+    'select max(number) as number from receivers',
   ).all<Json>();
   await account.must(200, 'GET', '/v1/me');
   await stranger.must(200, 'GET', '/v1/me');
-  await env.DB.prepare('update webhooks set due_at = 1').run();
+  await env.DB.prepare('update receivers set due_at = 1').run();
   await deliverMessage(
-    { shard: '00', account: results[0].number, webhook: webhooks[0].number },
+    { shard: '00', account: results[0].number, receiver: webhooks[0].number },
     world.env,
     world.runtime,
   );

@@ -44,12 +44,12 @@ class HangingReceivers {
  *   milliseconds
  */
 async function handleQueues(world: World, behind: Promise<void>[]) {
-  const newest = 'select account from webhooks order by number desc limit 1';
+  const newest = 'select account from receivers order by number desc limit 1';
   const account = await env.DB.prepare(newest).first('account');
   const waited = { fast: 0, slow: 0 };
   for (;;) {
-    const lane = world.webhookQueue.waiting.length > 0 ? 'fast' : 'slow';
-    const queue = lane === 'fast' ? world.webhookQueue : world.slowWebhookQueue;
+    const lane = world.deliveryQueue.waiting.length > 0 ? 'fast' : 'slow';
+    const queue = lane === 'fast' ? world.deliveryQueue : world.slowDeliveryQueue;
     const [message] = queue.take(1);
     if (!message) return waited;
     const before = world.now;

@@ -30,12 +30,12 @@ async function makeHistory(parts: History) {
     const time = world.now + states.length;
     await env.DB.prepare(
       `with recursive n(value) as (select 0 union all select value + 1 from n where value < ?1 - 1)
-       insert into deliveries (webhook, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
+       insert into deliveries (receiver, id, original, disable_count, event, pos, agent, payload, status, attempts, due_at,
          last_status_code, last_error, duration, failures, created_at, completed_at)
        select number, unhex(printf('%012x', ?2 + value) || hex(randomblob(10))), null,
          iif(?3 = 'canceled', -1, disable_count), 5, null, null, '{"n":' || value || '}', ?4, ?5,
          iif(?4 = 0, iif(?5 = 0, ?2 + value, ?2 + ?6 - value), null), null, null, null, null, ?2 + value, null
-       from n cross join webhooks where number = (select max(number) from webhooks)`,
+       from n cross join receivers where number = (select max(number) from receivers)`,
     )
       .bind(count, time, state, status, isTried ? 1 : 0, DAY + MANY)
       .run();
@@ -179,11 +179,11 @@ it('first attempts and retries are sent in the order in which they are due', asy
 it('a worker stops canceling deliveries after its working time, so that other webhooks are served', async () => {
   const { world, account, webhook } = await makeHistory([['canceled', 5_000]]);
   await env.DB.prepare(
-    'update webhooks set has_canceled = 1 where number = (select max(number) from webhooks)',
+    'update receivers set has_canceled = 1 where number = (select max(number) from receivers)',
   ).run();
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const isCanceled =
-    'disable_count < 0 and status = 0 and webhook = (select max(number) from webhooks)';
+    'disable_count < 0 and status = 0 and receiver = (select max(number) from receivers)';
   const countCanceled = () =>
     env.DB.prepare(`select count(*) as n from deliveries where ${isCanceled}`).first('n');
   // The clock advances by a second each time it is read.

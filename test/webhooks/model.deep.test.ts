@@ -62,8 +62,8 @@ class Run {
   }
 
   private get queues() {
-    const { webhookQueue, slowWebhookQueue } = this.account.world;
-    return [webhookQueue, slowWebhookQueue];
+    const { deliveryQueue, slowDeliveryQueue } = this.account.world;
+    return [deliveryQueue, slowDeliveryQueue];
   }
 
   async take(step: Step): Promise<void> {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PERMISSION_EVENTS } from '../../src/db/schema';
-import { checkWebhooks } from '../support/check-webhooks';
+import { checkDeliveries } from '../support/check-deliveries';
 import { depth } from '../support/depth';
 import { type FaultMode, FaultyDatabase } from '../support/faults';
 import { answers } from '../support/internet';
@@ -150,7 +150,7 @@ describe('a webhook that names one event of permissions', () => {
     expect(world.internet.sentTo(webhook.host).map((received) => received.body)).toEqual([body]);
     expect(messages(world, webhook)).toEqual([JSON.parse(body)]);
     expect(await listDeliveries(account, webhook)).toMatchObject([{ event, status: 'succeeded' }]);
-    expect(await checkWebhooks(env.DB, world.now)).toEqual([]);
+    expect(await checkDeliveries(env.DB, world.now)).toEqual([]);
   });
 });
 
@@ -379,7 +379,7 @@ describe('an escalation', () => {
     const { world, account, agent } = await makeEscalating();
     const webhook = await makeWebhook(account, OF_PERMISSIONS);
     await agent.request();
-    world.webhookQueue.waiting = [];
+    world.deliveryQueue.waiting = [];
     await pass(world, 1);
     const newest = (await listDeliveries(account, webhook)).map(({ event }) => event);
     expect(newest).toEqual(['permission.escalated', 'permission.requested']);
@@ -394,7 +394,7 @@ describe('an escalation', () => {
       for (let i = 0; i < 70; i++) ids.push((await agent.request()).id);
       await pass(world, 3);
       expect(told(world, webhook)).toEqual(ids.map((id) => `permission.escalated ${id}`).sort());
-      expect(await checkWebhooks(env.DB, world.now)).toEqual([]);
+      expect(await checkDeliveries(env.DB, world.now)).toEqual([]);
     },
   );
 });
@@ -502,8 +502,8 @@ it.runIf(depth.isDeep)(
     await world.deliver();
     world.advance(MINUTE);
     await world.sweep();
-    world.webhookQueue.waiting = [];
-    world.slowWebhookQueue.waiting = [];
+    world.deliveryQueue.waiting = [];
+    world.slowDeliveryQueue.waiting = [];
     expect((await stored()).map(({ is_pending }) => is_pending)).toEqual([0, 1]);
     const shown = await Promise.all(
       (await listDeliveries(account, webhook)).map((delivery) =>
@@ -557,7 +557,7 @@ async function expectOnce(
     return `${event} ${data.permission_request_id ?? data.id}`;
   });
   expect(events.toSorted()).toEqual(expected.map(([event, id]) => `${event} ${id}`).toSorted());
-  expect(await checkWebhooks(env.DB, world.now)).toEqual([]);
+  expect(await checkDeliveries(env.DB, world.now)).toEqual([]);
 }
 
 describe.runIf(depth.isDeep)('a worker', () => {
@@ -574,7 +574,7 @@ describe.runIf(depth.isDeep)('a worker', () => {
     ] as const;
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.push((await agent.request(REQUEST)).id);
-    world.webhookQueue.waiting = [];
+    world.deliveryQueue.waiting = [];
     world.advance(MINUTE);
     await world.sweep();
     await approve(scene, people[0], ids[0] ?? '');
@@ -595,13 +595,13 @@ describe.runIf(depth.isDeep)('a worker', () => {
 
   it('creates each delivery once, however many workers get the message', async () => {
     const { world, webhooks, expectAll } = await makeBacklog();
-    const due = world.webhookQueue.take();
+    const due = world.deliveryQueue.take();
     const [message] = due;
     if (!message) throw new Error('there is no message');
     await Promise.all(
       Array.from({ length: 5 }, () => deliverMessage(message, world.env, world.runtime)),
     );
-    const again = world.webhookQueue.take();
+    const again = world.deliveryQueue.take();
     await Promise.all(
       [...again, ...due].map((body) => deliverMessage(body, world.env, world.runtime)),
     );
@@ -615,10 +615,10 @@ describe.runIf(depth.isDeep)('a worker', () => {
     ['before it writes the deliveries', 3],
   ])('creates no delivery that a faster worker creates %s', async (_, call) => {
     const { database, world, account, webhooks, expectAll } = await makeBacklog();
-    const [message] = world.webhookQueue.take();
+    const [message] = world.deliveryQueue.take();
     if (!message) throw new Error('there is no message');
     database.before(call, async () => {
-      const rival = new World({ WEBHOOK_QUEUE: world.webhookQueue.binding });
+      const rival = new World({ WEBHOOK_QUEUE: world.deliveryQueue.binding });
       Object.assign(rival.internet, world.internet);
       await deliverMessage(message, rival.env, world.runtime);
     });

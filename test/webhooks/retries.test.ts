@@ -136,7 +136,7 @@ it('the first two retries are sent from delayed queue messages, without a sweep'
     await world.deliver();
   }
   expect((await only(account, webhook)).attempts).toBe(3);
-  expect([...world.webhookQueue.waiting, ...world.slowWebhookQueue.waiting]).toEqual([]);
+  expect([...world.deliveryQueue.waiting, ...world.slowDeliveryQueue.waiting]).toEqual([]);
 });
 
 describe('Retry-After', () => {
@@ -386,11 +386,11 @@ describe.runIf(depth.isDeep)('the slow queue', () => {
   /** Marks the newest webhook as fast. */
   const prove = () =>
     env.DB.prepare(
-      'update webhooks set is_slow = 0 where number = (select max(number) from webhooks)',
+      'update receivers set is_slow = 0 where number = (select max(number) from receivers)',
     ).run();
   const isSlow = async () =>
     Boolean(
-      await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first(
+      await env.DB.prepare('select is_slow from receivers order by number desc limit 1').first(
         'is_slow',
       ),
     );
@@ -414,13 +414,13 @@ describe.runIf(depth.isDeep)('the slow queue', () => {
       const wasSlow = await isSlow();
       world.internet.on(webhook.host, after(milliseconds, status));
       await agent.request(LONG);
-      const messages = world.webhookQueue.waiting.filter(({ due }) => due <= world.now);
-      expect(messages.map(({ body }) => body.webhook)).toEqual([undefined]);
-      expect(world.slowWebhookQueue.waiting.filter(({ due }) => due <= world.now)).toEqual([]);
+      const messages = world.deliveryQueue.waiting.filter(({ due }) => due <= world.now);
+      expect(messages.map(({ body }) => body.receiver)).toEqual([undefined]);
+      expect(world.slowDeliveryQueue.waiting.filter(({ due }) => due <= world.now)).toEqual([]);
       await world.deliverOnce();
       // The account's message delivers to a fast webhook directly, and enqueues a message for a
       // slow one.
-      expect(world.slowWebhookQueue.waiting.some(({ due }) => due <= world.now)).toBe(wasSlow);
+      expect(world.slowDeliveryQueue.waiting.some(({ due }) => due <= world.now)).toBe(wasSlow);
       await world.deliver();
       expect([milliseconds, status, await isSlow()]).toEqual([milliseconds, status, expected]);
     }
@@ -433,8 +433,8 @@ describe.runIf(depth.isDeep)('the slow queue', () => {
     for (let i = 0; i < 40; i++) await agent.request(LONG);
     await world.deliverOnce();
     expect(world.internet.received).toHaveLength(6);
-    expect(world.webhookQueue.waiting).toEqual([]);
-    expect(world.slowWebhookQueue.waiting.map(({ body }) => body.webhook)).toEqual([
+    expect(world.deliveryQueue.waiting).toEqual([]);
+    expect(world.slowDeliveryQueue.waiting.map(({ body }) => body.receiver)).toEqual([
       expect.any(Number),
     ]);
     world.internet.on(webhook.host, answers(200));
@@ -478,10 +478,10 @@ describe.runIf(depth.isDeep)('the slow queue', () => {
     const { world, account, agent, webhook } = await makeScene();
     for (let i = 0; i < 40; i++) await agent.request(LONG);
     await world.deliverOnce();
-    const [message] = world.slowWebhookQueue.take();
+    const [message] = world.slowDeliveryQueue.take();
     if (!message) throw new Error('there is no message');
     await deliverMessage(message, world.env, world.runtime);
-    expect([world.internet.received.length, world.slowWebhookQueue.waiting]).toEqual([6, []]);
+    expect([world.internet.received.length, world.slowDeliveryQueue.waiting]).toEqual([6, []]);
     await world.deliver();
     expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(40);
   });
@@ -500,7 +500,7 @@ describe.runIf(depth.isDeep)('the slow queue', () => {
     await agent.request();
     await world.deliverOnce();
     expect([await isSlow(), world.internet.received.length]).toEqual([true, 1]);
-    expect(world.webhookQueue.waiting).toEqual([]);
+    expect(world.deliveryQueue.waiting).toEqual([]);
     await world.deliver();
     expect([await isSlow(), world.internet.sentTo(webhook.host).length]).toEqual([true, 2]);
     world.internet.resolver = null;
@@ -528,14 +528,14 @@ it.runIf(depth.isDeep)(
     const committed = world.now;
     for (const round of [2, 3]) {
       for (const agent of agents) await agent.request(LONG);
-      while (world.webhookQueue.waiting.length > 0) await world.deliverOnce();
+      while (world.deliveryQueue.waiting.length > 0) await world.deliverOnce();
       for (const { host } of healthy) expect(world.internet.sentTo(host)).toHaveLength(round);
       for (const { host } of hanging) expect(world.internet.sentTo(host)).toHaveLength(1);
     }
     // The clock did not move, so no request to a hanging receiver was made.
     expect(world.now).toBe(committed);
     await Promise.all(
-      world.slowWebhookQueue
+      world.slowDeliveryQueue
         .take()
         .map((message) => deliverMessage(message, world.env, world.runtime)),
     );

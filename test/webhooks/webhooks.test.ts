@@ -45,7 +45,7 @@ describe('a new webhook', () => {
     expect(Uint8Array.fromBase64(secret.slice(6))).toHaveLength(32);
     expect(await readWebhook(account, body)).toEqual(shown);
     expect((await account.must(200, 'GET', '/v1/webhooks')).body.data).toEqual([shown]);
-    const { results } = await env.DB.prepare('select * from webhooks, stored_answers').all();
+    const { results } = await env.DB.prepare('select * from receivers, stored_answers').all();
     expect(JSON.stringify(results)).not.toContain(secret);
   });
 
@@ -53,7 +53,7 @@ describe('a new webhook', () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     const bytes = Uint8Array.fromBase64(body.secret.slice(6));
-    const { results } = await env.DB.prepare('select secret from webhooks').all<{
+    const { results } = await env.DB.prepare('select secret from receivers').all<{
       secret: number[];
     }>();
     for (const { secret } of results) {
@@ -319,11 +319,11 @@ it('a deleted webhook is not shown and gets no message, and the sweep erases its
   await world.sweep();
   await world.deliver();
   expect(world.internet.sentTo(webhook.host)).toHaveLength(3);
-  const { webhooks, deliveries, webhook_feeds, erasures } = await countRows(env.DB);
-  expect({ webhooks, deliveries, webhook_feeds, erasures }).toEqual({
-    webhooks: before.webhooks,
+  const { receivers, deliveries, event_feeds, erasures } = await countRows(env.DB);
+  expect({ receivers, deliveries, event_feeds, erasures }).toEqual({
+    receivers: before.receivers,
     deliveries: before.deliveries,
-    webhook_feeds: before.webhook_feeds,
+    event_feeds: before.event_feeds,
     erasures: before.erasures,
   });
 });

@@ -3,7 +3,7 @@ import { accounts } from '../../db/schema';
 import { creatorOf, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { hasRow } from '../../ledger/guard';
-import { enqueueWebhook } from '../../outbox/enqueue';
+import { enqueueMessage } from '../../outbox/enqueue';
 import { recordAccountEvent } from '../../outbox/feed';
 
 /** The account was in the wanted state before. Nothing was written. */
@@ -54,7 +54,7 @@ export async function changeStop(
       ],
       answer: null,
     });
-    if (feeds.length > 0) await enqueueWebhook(config.webhooks, { shard, account: account.number });
+    if (feeds.length > 0) await enqueueMessage(config.delivery, { shard, account: account.number });
   } catch (error) {
     if (error === guard.otherwise) return false;
     throw error;

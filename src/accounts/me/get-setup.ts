@@ -9,7 +9,7 @@ import {
   members,
   passkeys,
   policies,
-  webhooks,
+  receivers,
 } from '../../db/schema';
 import type { MemberRef, UserContext } from '../../http/context';
 import { rolesWith } from '../../identity/roles';
@@ -39,8 +39,8 @@ export async function getSetup(
     where ${and(eq(passkeys.account, account), eq(passkeys.member, member.id), isNull(passkeys.removedAt))}
   ) + (select ${members.identity} is not null from ${members} where ${isOwn})`;
   const receiversOfPeople = and(
-    eq(webhooks.account, account),
-    inArray(webhooks.kind, CHANNEL_KINDS),
+    eq(receivers.account, account),
+    inArray(receivers.kind, CHANNEL_KINDS),
   );
   const [[setup]] = await reader.load([
     reader
@@ -48,7 +48,7 @@ export async function getSetup(
         agent: found(has(agents, eq(agents.account, account)), 'agent'),
         secondSignIn: found(sql`${ways} >= 2`, 'secondSignIn'),
         approver: found(hasOtherDecider(account, member), 'approver'),
-        channel: found(has(webhooks, receiversOfPeople), 'channel'),
+        channel: found(has(receivers, receiversOfPeople), 'channel'),
         policy: found(has(policies, eq(policies.account, account)), 'policy'),
       })
       .from(sql`(select 1)`),
@@ -57,7 +57,7 @@ export async function getSetup(
   return setup;
 }
 
-function has(table: typeof agents | typeof webhooks | typeof policies, condition?: SQL): SQL {
+function has(table: typeof agents | typeof receivers | typeof policies, condition?: SQL): SQL {
   return sql`exists (select 1 from ${table} where ${condition})`;
 }
 

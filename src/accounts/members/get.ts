@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
-import { CHANNEL_KINDS, connections, policies, userTokens, webhooks } from '../../db/schema';
+import { CHANNEL_KINDS, connections, policies, receivers, userTokens } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { exampleId } from '../../http/examples';
@@ -103,10 +103,10 @@ export async function getMember(
 function selectLeft(reader: Reader, account: number, member: Id<'member'>) {
   return [
     reader
-      .select({ id: webhooks.id, kind: webhooks.kind })
-      .from(webhooks)
-      .where(and(eq(webhooks.account, account), eq(webhooks.createdBy, member)))
-      .orderBy(webhooks.id),
+      .select({ id: receivers.id, kind: receivers.kind })
+      .from(receivers)
+      .where(and(eq(receivers.account, account), eq(receivers.createdBy, member)))
+      .orderBy(receivers.id),
     reader
       .select({ id: connections.id })
       .from(connections)

@@ -1,7 +1,7 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { isPasskeyOf } from '../../db/passkeys-by-member';
-import { members, notificationSettings, passkeys, webhooks } from '../../db/schema';
+import { members, notificationSettings, passkeys, receivers } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
 import type { AccountRef, UserContext } from '../../http/context';
@@ -85,7 +85,7 @@ export function removeMemberStatements(
   return [
     write.update(members).set(columns).where(found),
     ...endCredentials(write, account.number, id),
-    ...endDevices(write, account.number, eq(webhooks.member, id)),
+    ...endDevices(write, account.number, eq(receivers.member, id)),
     endInvitations(write, account.number, { by: id, role: null, now }),
     checkSeries(write, account.number, now),
     write

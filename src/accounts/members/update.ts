@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { members, webhooks } from '../../db/schema';
+import { members, receivers } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
@@ -102,7 +102,7 @@ export async function updateMember(
       ...(status === 'suspended'
         ? [
             ...endCredentials(write, account, member.id),
-            ...endDevices(write, account, eq(webhooks.member, member.id)),
+            ...endDevices(write, account, eq(receivers.member, member.id)),
           ]
         : []),
       ...(staysInRole ? [] : [checkSeries(write, account, now)]),

@@ -92,7 +92,7 @@ function selectBounds(account: number, now: number): SQL {
       ), ${now}),
       coalesce((
         select created_at from audit_entries
-        where pos > (select position from webhook_feeds where account = ${number}) and pos < ${end}
+        where pos > (select position from event_feeds where account = ${number}) and pos < ${end}
         order by pos limit 1
       ), ${now})
     ) as open_since`;

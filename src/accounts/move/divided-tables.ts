@@ -14,8 +14,8 @@ import {
   type MovedAccount,
   type MovedTable,
   ofAccount,
+  ofReceivers,
   ofSubjects,
-  ofWebhooks,
   raw,
   renumberAccount,
   renumberAgent,
@@ -69,9 +69,9 @@ const answers: DividedTable = {
 
 const sentDeliveries: DividedTable = {
   table: deliveries,
-  ownRows: ofWebhooks,
-  key: ['webhook', 'id'],
-  columnRules: { ...renumberAgent, webhook: 'webhook', pos: 'position' },
+  ownRows: ofReceivers,
+  key: ['receiver', 'id'],
+  columnRules: { ...renumberAgent, receiver: 'receiver', pos: 'position' },
   isFinal: ({ reservedAt }) => sql`coalesce(completed_at < ${raw(reservedAt - WRITE_DELAY)}, 0)`,
 };
 

@@ -21,7 +21,7 @@ import { idBytes } from '../../lib/typeid';
 import { type Move, takeTurn } from './turns';
 
 const agentErasure = codeOf(ERASURE_KINDS, 'agent');
-const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
+const receiverErasure = codeOf(ERASURE_KINDS, 'receiver');
 
 /**
  * Deletes the copy of an account whose move was abandoned. The erasure tasks erase its remaining
@@ -33,7 +33,7 @@ export async function eraseCopy(database: Database, arrival: Move): Promise<void
   await takeTurn(database, arrival, [
     ...deleteAccountRows(database, arrival),
     build.run(sql`insert into ${erasures} (kind, account, number)
-      select iif(kind = ${codeOf(MOVED_NUMBERS, 'agent')}, ${agentErasure}, ${webhookErasure}), account, becomes
+      select iif(kind = ${codeOf(MOVED_NUMBERS, 'agent')}, ${agentErasure}, ${receiverErasure}), account, becomes
       from ${moveNumbers} where account = ${account}`),
     ...deleteArrival(database, account),
   ]);

@@ -14,7 +14,7 @@ const STATEMENT_CHARACTERS = 500_000;
 
 /**
  * Makes the statements that insert copied rows on the new shard. The first ones assign numbers of
- * that shard to the agents and webhooks in the rows.
+ * that shard to the agents and receivers in the rows.
  */
 export function insertCopies(
   database: Database,
@@ -34,7 +34,7 @@ export function insertCopies(
 }
 
 /**
- * Makes the statements that assign numbers of the new shard to agents or webhooks that have none
+ * Makes the statements that assign numbers of the new shard to agents or receivers that have none
  * there yet.
  *
  * They also insert a placeholder row with the highest of these numbers and delete it again: SQLite
@@ -53,7 +53,7 @@ function assignNumbers(
   const placeholder: Record<NumberedKind, SQL> = {
     agent: sql`(number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
       select becomes, 0, zeroblob(16), '', '', '{}', 0, 0, 0`,
-    webhook: sql`(number, account, id, url, events, is_active, secret, starts_after, created_at, updated_at)
+    receiver: sql`(number, account, id, url, events, is_active, secret, starts_after, created_at, updated_at)
       select becomes, 0, zeroblob(16), '', '[]', 0, x'', 0, 0, 0`,
   };
   return [

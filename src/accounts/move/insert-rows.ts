@@ -35,7 +35,7 @@ function renumber(
 ): SQL {
   if (rule === 'account') return raw(newNumber);
   if (rule === 'position') return sql`${value} + ${raw((newNumber - oldNumber) * LOG_SPAN)}`;
-  if (rule !== 'agent' && rule !== 'webhook') return value;
+  if (rule !== 'agent' && rule !== 'receiver') return value;
   const kind = codeOf(MOVED_NUMBERS, rule);
   // Null and 0 mean no agent.
   return sql`iif(${value} > 0, (
@@ -55,7 +55,7 @@ export function deletePermissions(ids: string, { newNumber }: Renumbering): SQL 
 }
 
 /**
- * Returns the numbers of agents or webhooks that rows contain, each once. Each needs a number on
+ * Returns the numbers of agents or receivers that rows contain, each once. Each needs a number on
  * the new shard.
  */
 export function numbersInRows(

@@ -8,9 +8,9 @@ import {
   movedAccounts,
   movedCredentials,
   moves,
+  receivers,
   sessions,
   userTokens,
-  webhooks,
 } from '../../db/schema';
 import type { Statement } from '../../db/statements';
 import type { Id } from '../../lib/typeid';
@@ -44,7 +44,7 @@ export async function switchOver(route: Route, departure: Move): Promise<void> {
       union all select hash, ${idOf} from ${sessions} where account = ${account}
       union all select invitation_hash, ${idOf} from ${members}
       where account = ${account} and invitation_hash is not null
-      union all select inbound_hash, ${idOf} from ${webhooks}
+      union all select inbound_hash, ${idOf} from ${receivers}
       where account = ${account} and inbound_hash is not null`),
     ...redirectPeople(source, route, departure.id),
     ...deleteAccountRows(database, departure),

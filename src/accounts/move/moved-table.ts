@@ -20,7 +20,7 @@ export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
 /**
  * How a column is copied whose value depends on the shard: renumbered, as the number of the
- * account, an agent or a webhook, or as a position in the log, which contains the account's number
+ * account, an agent or a receiver, or as a position in the log, which contains the account's number
  * (see {@link LOG_SPAN}); not at all (`left out`); or as the value of an SQL expression.
  */
 export type ColumnRule = 'account' | NumberedKind | 'position' | 'left out' | SQL;
@@ -73,10 +73,10 @@ export const ofAgents: OwnRows = {
   parents: ({ number }) => sql`select number as parent from agents where account = ${raw(number)}`,
 };
 
-/** The rows whose parents are the account's webhooks, by number. */
-export const ofWebhooks: OwnRows = {
+/** The rows whose parents are the account's receivers, by number. */
+export const ofReceivers: OwnRows = {
   parents: ({ number }) =>
-    sql`select number as parent from webhooks where account = ${raw(number)}`,
+    sql`select number as parent from receivers where account = ${raw(number)}`,
 };
 
 /** The rows whose parents are the account and its agents, by id. */

@@ -11,6 +11,7 @@ import {
   ERASURE_KINDS,
   erasedEntries,
   erasures,
+  eventFeeds,
   FILE_STATUSES,
   fileOutcomes,
   files,
@@ -24,6 +25,7 @@ import {
   permissionContents,
   permissions,
   policies,
+  receivers,
   reviews,
   seriesChecks,
   sessions,
@@ -32,8 +34,6 @@ import {
   usedChallenges,
   userTokens,
   votes,
-  webhookFeeds,
-  webhooks,
 } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import { finalRows, rowsThatMayChange, WRITE_DELAY } from './divided-tables';
@@ -219,25 +219,25 @@ export const COPIED_ON_HOLD: readonly MovedTable[] = [
   },
   accountTable(fileOutcomes, 'kind', 'id'),
   {
-    table: webhooks,
+    table: receivers,
     ownRows: ofAccount,
     key: ['id'],
-    columnRules: { ...renumberAccount, number: 'webhook', starts_after: 'position' },
+    columnRules: { ...renumberAccount, number: 'receiver', starts_after: 'position' },
   },
   {
     table: heldMessages,
     ownRows: ofAccount,
-    key: ['webhook', 'member', 'permission', 'event', 'reminder'],
-    columnRules: { ...renumberAccount, webhook: 'webhook' },
+    key: ['receiver', 'member', 'permission', 'event', 'reminder'],
+    columnRules: { ...renumberAccount, receiver: 'receiver' },
   },
   {
     table: slackLinks,
     ownRows: ofAccount,
-    key: ['webhook', 'team', 'slack_user'],
-    columnRules: { ...renumberAccount, webhook: 'webhook' },
+    key: ['receiver', 'team', 'slack_user'],
+    columnRules: { ...renumberAccount, receiver: 'receiver' },
   },
   {
-    table: webhookFeeds,
+    table: eventFeeds,
     ownRows: ofAccount,
     key: ['account'],
     columnRules: { ...renumberAccount, position: 'position' },

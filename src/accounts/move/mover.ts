@@ -77,7 +77,7 @@ const SLICES_ON_HOLD = 10;
  * the departure before step 3 abandons the move; the other shard then erases its copy.
  *
  * The column `step` of the arrival says how far the copy is: it counts {@link COPIED_WHILE_IN_USE},
- * then the log, then {@link COPIED_ON_HOLD}. Numbers of accounts, agents and webhooks differ
+ * then the log, then {@link COPIED_ON_HOLD}. Numbers of accounts, agents and receivers differ
  * between shards: `moved-tables.ts` describes which columns are renumbered, and `insert-copies.ts`
  * assigns the new numbers.
  */

@@ -37,7 +37,7 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
   const status = DeliveryStatus().options.find((status) => status === c.req.query('status'));
   const [deliveries, names] = await Promise.all([
     listDeliveries(context, {
-      webhook: row,
+      receiver: row,
       limit: PAGE_SIZE,
       status,
       cursor: c.req.query('cursor'),

@@ -9,7 +9,7 @@ import {
   type DeliveryEvent,
   END_EVENTS,
   PERMISSION_EVENTS,
-  webhooks,
+  receivers,
 } from '../../db/schema';
 import type { Config } from '../../env';
 import type { RequestContext, UserPrincipal } from '../../http/context';
@@ -196,16 +196,16 @@ export async function describeChannel(
 /** The condition that finds the channel with this identifier, if the account has it. */
 export function isChannel(account: number | SQL<number>, id: Id<'chan'>) {
   return and(
-    eq(webhooks.account, account),
-    eq(webhooks.id, withPrefix('webhook', id)),
-    inArray(webhooks.kind, CHANNEL_KINDS),
+    eq(receivers.account, account),
+    eq(receivers.id, withPrefix('webhook', id)),
+    inArray(receivers.kind, CHANNEL_KINDS),
   );
 }
 
 /** Preloads the channel in the path. */
 export async function preloadChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('chan', c.req.param('id') ?? '');
-  return { channel: id && reader.select().from(webhooks).where(isChannel(account, id)) };
+  return { channel: id && reader.select().from(receivers).where(isChannel(account, id)) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { erasures, webhooks } from '../../db/schema';
+import { erasures, receivers } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
@@ -22,14 +22,14 @@ export async function deleteChannel(
   { id }: { id: Id<'chan'> },
 ): Promise<void> {
   const account = context.principal.account.number;
-  const number = sql<number>`(select number from ${webhooks} where ${isChannel(account, id)})`;
+  const number = sql<number>`(select number from ${receivers} where ${isChannel(account, id)})`;
   await context.ledger.change({
     record: userActivity(context, 'channel.deleted', id),
-    guards: [targetExists('channel', webhooks, isChannel(account, id))],
+    guards: [targetExists('channel', receivers, isChannel(account, id))],
     changes: (write) => [
-      write.insert(erasures).values({ kind: 'webhook', account, number }),
+      write.insert(erasures).values({ kind: 'receiver', account, number }),
       endLinksOfChannel(write, account, number),
-      write.delete(webhooks).where(isChannel(account, id)),
+      write.delete(receivers).where(isChannel(account, id)),
       closeFeed(write, account),
     ],
     answer: null,

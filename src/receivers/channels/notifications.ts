@@ -2,7 +2,7 @@ import { and, desc, eq, lt, ne, type SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { aliased } from '../../db/columns';
-import { CHANNEL_KINDS, deliveries, members, webhooks } from '../../db/schema';
+import { CHANNEL_KINDS, deliveries, members, receivers } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
@@ -65,22 +65,22 @@ function notificationList(permission: Id<'perm'>) {
       reader
         .select({
           ...deliveryColumns,
-          webhookId: aliased(webhooks.id, 'webhook_id'),
-          kind: webhooks.kind,
-          channelName: aliased(webhooks.name, 'channel_name'),
+          receiverId: aliased(receivers.id, 'receiver_id'),
+          kind: receivers.kind,
+          channelName: aliased(receivers.name, 'channel_name'),
           memberName: aliased(members.name, 'member_name'),
           memberEmail: aliased(members.email, 'member_email'),
         })
         .from(deliveries)
         .innerJoin(
-          webhooks,
-          and(eq(webhooks.number, deliveries.webhook), eq(webhooks.account, account)),
+          receivers,
+          and(eq(receivers.number, deliveries.receiver), eq(receivers.account, account)),
         )
         .leftJoin(members, and(eq(members.account, account), eq(members.id, deliveries.member)))
         .where(
           and(
             eq(deliveries.permission, permission),
-            ne(webhooks.kind, 'webhook'),
+            ne(receivers.kind, 'webhook'),
             after && lt(deliveries.id, after),
           ),
         )
@@ -115,8 +115,8 @@ export async function listNotifications(
   const page = await openPage<Id<'dlv'>>(context, { list: id, caller: account.id }, input);
   const rows = preloaded ?? (await loadPage(notificationList(id), context, input, page));
   return page.make(rows, (row) => ({
-    ...presentChannelDelivery(withPrefix('chan', row.webhookId), row),
-    ...(row.kind === 'push' && { channel_id: withPrefix('push', row.webhookId) }),
+    ...presentChannelDelivery(withPrefix('chan', row.receiverId), row),
+    ...(row.kind === 'push' && { channel_id: withPrefix('push', row.receiverId) }),
     channel_name: row.channelName ?? '',
     kind: row.kind as Notification['kind'],
     member_name: row.memberName ?? row.memberEmail,

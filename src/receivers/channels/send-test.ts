@@ -30,7 +30,7 @@ export async function testChannel(
   const member = channel.kind === 'email' ? (context.principal.member?.id ?? null) : null;
   const recipient = { member, slackChannel };
   const delivery = {
-    webhook: channel.number,
+    receiver: channel.number,
     event,
     original: null,
     pos: null,

@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { heldMessages, webhooks } from '../../db/schema';
+import { heldMessages, receivers } from '../../db/schema';
 import { invalidRequest, notFound, Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { targetExists, userActivity } from '../../http/activity';
@@ -14,7 +14,7 @@ import type { RecordWriter } from '../../ledger/ledger';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { enqueueWebhook } from '../../outbox/enqueue';
+import { enqueueMessage } from '../../outbox/enqueue';
 import { closeFeed, openFeed } from '../../outbox/feed';
 import { activationColumns } from '../activation';
 import type { ReceiverRow } from '../receiver';
@@ -83,15 +83,15 @@ export async function updateChannel(
     updatedAt: now,
     ...activationColumns(account, fields.is_active, changed?.replaced ? sql`1` : sql`0`, now),
   };
-  const isUnchanged = changed?.replaced ? eq(webhooks.secret, changed.replaced.secret) : undefined;
+  const isUnchanged = changed?.replaced ? eq(receivers.secret, changed.replaced.secret) : undefined;
   const found = and(isChannel(account, id), isUnchanged);
   const [[row]] = await context.ledger.change({
     record: userActivity(context, 'channel.updated', id, { changes: Object.keys(fields) }),
     guards: [
-      changed?.replaced ? channelWasAsRead(found) : targetExists('channel', webhooks, found),
+      changed?.replaced ? channelWasAsRead(found) : targetExists('channel', receivers, found),
     ],
     changes: (write) => [
-      write.update(webhooks).set(columns).where(found).returning(),
+      write.update(receivers).set(columns).where(found).returning(),
       ...openFeed(write, account),
       closeFeed(write, account),
       ...(changed?.replaced ? [endLinksOfChannel(write, account, changed.replaced.number)] : []),
@@ -101,9 +101,9 @@ export async function updateChannel(
   });
   if (!row) throw notFound('channel');
   if (row.dueAt !== null && row.dueAt <= now) {
-    await enqueueWebhook(
-      config.webhooks,
-      { shard: principal.shard, account, webhook: row.number },
+    await enqueueMessage(
+      config.delivery,
+      { shard: principal.shard, account, receiver: row.number },
       row,
     );
   }
@@ -112,10 +112,10 @@ export async function updateChannel(
 
 /** Makes the statement that drops the messages of a channel that wait. */
 function dropHeldMessages(write: RecordWriter, account: number, id: Id<'chan'>) {
-  const number = sql`(select number from ${webhooks} where ${isChannel(account, id)})`;
+  const number = sql`(select number from ${receivers} where ${isChannel(account, id)})`;
   return write
     .delete(heldMessages)
-    .where(and(eq(heldMessages.account, account), eq(heldMessages.webhook, number)));
+    .where(and(eq(heldMessages.account, account), eq(heldMessages.receiver, number)));
 }
 
 /** How a channel's `config` changes. */
@@ -137,7 +137,7 @@ async function changeConfig(
   config: JsonObject,
 ): Promise<ChangedConfig> {
   const [rows] = await reader.load([
-    reader.select().from(webhooks).where(isChannel(principal.account.number, id)),
+    reader.select().from(receivers).where(isChannel(principal.account.number, id)),
   ]);
   const row = requireChannel(rows);
   if (row.kind === 'email') {
@@ -174,7 +174,7 @@ async function changeConfig(
 function channelWasAsRead(found: SQL | undefined): Guard {
   return {
     name: 'channel_was_as_read',
-    holds: hasRow(webhooks, found),
+    holds: hasRow(receivers, found),
     otherwise: new Problem(
       'conflict',
       'The channel was changed at the same time. Read it, and send the request again.',

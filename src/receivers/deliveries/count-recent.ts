@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm';
-import { webhooks } from '../../db/schema';
+import { receivers } from '../../db/schema';
 import type { UserContext } from '../../http/context';
 import { withPrefix } from '../../lib/typeid';
 import { isOf, type ReceiverNoun } from '../receiver';
@@ -36,15 +36,15 @@ export async function countRecentDeliveries(
       'retried', coalesce(sum(status = 0 and attempts > 0 and not is_canceled), 0)
     )
     from (
-      select status, attempts, status = 0 and disable_count < webhooks.disable_count as is_canceled from deliveries
-      where webhook = webhooks.number order by id desc limit ${RECENT}
+      select status, attempts, status = 0 and disable_count < receivers.disable_count as is_canceled from deliveries
+      where receiver = receivers.number order by id desc limit ${RECENT}
     )
   )`.as('counts');
   const [rows] = await reader.load([
     reader
-      .select({ id: webhooks.id, counts })
-      .from(webhooks)
-      .where(and(eq(webhooks.account, principal.account.number), isOf[noun])),
+      .select({ id: receivers.id, counts })
+      .from(receivers)
+      .where(and(eq(receivers.account, principal.account.number), isOf[noun])),
   ]);
   const prefix = noun === 'webhook' ? 'webhook' : 'chan';
   return new Map(

@@ -1,10 +1,10 @@
 import { and, eq, sql } from 'drizzle-orm';
-import { agents, type DeliveryEvent, deliveries, webhooks } from '../../db/schema';
+import { agents, type DeliveryEvent, deliveries, receivers } from '../../db/schema';
 import { Problem } from '../../errors';
 import { newId, type UserContext } from '../../http/context';
 import { hasRow } from '../../ledger/guard';
 import type { Id } from '../../lib/typeid';
-import { enqueueWebhook } from '../../outbox/enqueue';
+import { enqueueMessage } from '../../outbox/enqueue';
 import type { ReceiverNoun } from '../receiver';
 import type { ShownDelivery } from './delivery';
 import { markDue } from './pending';
@@ -12,7 +12,7 @@ import { markDue } from './pending';
 /** A delivery that a client asks for. */
 interface NewDelivery {
   /** The number of the receiver. */
-  webhook: number;
+  receiver: number;
   event: DeliveryEvent;
   /** The first delivery of the event; null if this is the first one. */
   original: Id<'dlv'> | null;
@@ -46,7 +46,7 @@ export interface DeliveryPresenter<T> {
  */
 export async function createDelivery<T extends object>(
   { principal, runtime, ledger, config }: UserContext,
-  { webhook, ...input }: NewDelivery,
+  { receiver, ...input }: NewDelivery,
   { noun, present }: DeliveryPresenter<T>,
   furtherSlackChannels: readonly string[] = [],
 ): Promise<T> {
@@ -63,14 +63,14 @@ export async function createDelivery<T extends object>(
     completedAt: null,
     createdAt: now,
   };
-  const isThis = and(eq(webhooks.number, webhook), eq(webhooks.account, account));
+  const isThis = and(eq(receivers.number, receiver), eq(receivers.account, account));
   const isDeliverable = and(
     isThis,
-    eq(webhooks.isActive, true),
+    eq(receivers.isActive, true),
     input.agent === null ? undefined : hasRow(agents, eq(agents.number, input.agent)),
   );
-  const disableCount = sql<number>`(select ${webhooks.disableCount} from ${webhooks} where ${isThis})`;
-  const receiver = { webhook, disableCount };
+  const disableCount = sql<number>`(select ${receivers.disableCount} from ${receivers} where ${isThis})`;
+  const receiverColumns = { receiver, disableCount };
   const delivery = present({ ...row, isCanceled: 0 });
   const further = furtherSlackChannels.map((slackChannel) => ({
     ...row,
@@ -81,7 +81,7 @@ export async function createDelivery<T extends object>(
     guards: [
       {
         name: 'receiver_is_active',
-        holds: hasRow(webhooks, isDeliverable),
+        holds: hasRow(receivers, isDeliverable),
         otherwise: new Problem(
           'conflict',
           `The ${noun} is disabled, or the agent that the delivery is about is deleted.`,
@@ -90,17 +90,19 @@ export async function createDelivery<T extends object>(
     ],
     changes: (write) => [
       markDue(write, isThis, now).returning({
-        number: webhooks.number,
-        isSlow: webhooks.isSlow,
+        number: receivers.number,
+        isSlow: receivers.isSlow,
       }),
-      ...[row, ...further].map((each) => write.insert(deliveries).values({ ...each, ...receiver })),
+      ...[row, ...further].map((each) =>
+        write.insert(deliveries).values({ ...each, ...receiverColumns }),
+      ),
     ],
     answer: { value: delivery, subject: principal.account.id },
   });
   if (due)
-    await enqueueWebhook(
-      config.webhooks,
-      { shard: principal.shard, account, webhook: due.number },
+    await enqueueMessage(
+      config.delivery,
+      { shard: principal.shard, account, receiver: due.number },
       due,
     );
   return delivery;

@@ -9,7 +9,7 @@ import {
   DELIVERY_STATUSES,
   deliveries,
   permissionEvents,
-  webhooks,
+  receivers,
 } from '../../db/schema';
 import { choice } from '../../http/fields';
 import { countField, integerField, timeField } from '../../http/response-fields';
@@ -55,7 +55,7 @@ export type FoundDelivery = ReturnType<typeof findDelivery>['_']['result'][numbe
  * disabled, and a worker has not recorded it as failed yet.
  */
 export const deliveryColumns = {
-  webhook: deliveries.webhook,
+  receiver: deliveries.receiver,
   id: aliased(deliveries.id, 'delivery_id'),
   event: aliased(deliveries.event, 'delivery_event'),
   status: deliveries.status,
@@ -72,7 +72,7 @@ export const deliveryColumns = {
   member: aliased(deliveries.member, 'delivery_member'),
   slackChannel: deliveries.slackChannel,
   isCanceled:
-    sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${webhooks.disableCount}`.as(
+    sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${receivers.disableCount}`.as(
       'is_canceled',
     ),
 };
@@ -98,13 +98,13 @@ export function findDelivery(reader: Reader, isReceiver: SQL | undefined, id: Id
       pos: aliased(deliveries.pos, 'delivery_pos'),
       agent: aliased(deliveries.agent, 'delivery_agent'),
       ...payloadColumns,
-      webhookId: aliased(webhooks.id, 'webhook_id'),
+      receiverId: aliased(receivers.id, 'receiver_id'),
     })
-    .from(webhooks)
-    .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
+    .from(receivers)
+    .innerJoin(deliveries, and(eq(deliveries.receiver, receivers.number), eq(deliveries.id, id)))
     .leftJoin(agents, eq(agents.number, deliveries.agent))
     .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
-    .leftJoin(permissionEvents, isEventOfDelivery(sql<number>`${webhooks.account}`))
+    .leftJoin(permissionEvents, isEventOfDelivery(sql<number>`${receivers.account}`))
     .where(and(isReceiver, agentExists));
 }
 

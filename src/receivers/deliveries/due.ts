@@ -22,7 +22,7 @@ export type DueDelivery = ReturnType<typeof findDueDeliveries>['_']['result'][nu
 /** Makes the query of the due deliveries of a receiver, in the order in which they became due. */
 export function findDueDeliveries(
   reader: Reader,
-  { account, number: webhook }: { account: number; number: number },
+  { account, number: receiver }: { account: number; number: number },
   now: number,
   limit: number | SQL,
 ) {
@@ -30,11 +30,11 @@ export function findDueDeliveries(
   // section 5.7): its index is in that order.
   const due = sql`(
     select * from (
-      select ${deliveries.webhook}, ${deliveries.id}, substr(${deliveries.id}, 1, 6) as since
-      from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)} order by ${deliveries.id} limit ${limit}
+      select ${deliveries.receiver}, ${deliveries.id}, substr(${deliveries.id}, 1, 6) as since
+      from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(receiver)} order by ${deliveries.id} limit ${limit}
     ) union all select * from (
-      select ${deliveries.webhook}, ${deliveries.id}, unhex(printf('%012x', ${deliveries.dueAt}))
-      from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)} and ${deliveries.dueAt} <= ${now}
+      select ${deliveries.receiver}, ${deliveries.id}, unhex(printf('%012x', ${deliveries.dueAt}))
+      from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(receiver)} and ${deliveries.dueAt} <= ${now}
       order by ${deliveries.dueAt} limit ${limit}
     ) order by since limit ${limit}
   ) as due`;
@@ -62,7 +62,7 @@ export function findDueDeliveries(
     .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
     .leftJoin(agents, eq(agents.number, deliveries.agent))
     .leftJoin(permissionEvents, isEventOfDelivery(account))
-    .where(and(sql`${deliveries.webhook} = due.webhook`, sql`${deliveries.id} = due.id`));
+    .where(and(sql`${deliveries.receiver} = due.receiver`, sql`${deliveries.id} = due.id`));
 }
 
 /** The member whom a delivery notifies. */
@@ -130,7 +130,7 @@ const slackMessagesSql = sql<string[]>`(
   select json_group_array(distinct ${sent.slackMessage})
   from ${deliveries} as ${sent} indexed by deliveries_by_permission
   where ${deliveries.slackChannel} is not null and ${sent.permission} = ${deliveries.permission}
-    and ${sent.webhook} = ${deliveries.webhook} and ${sent.slackChannel} = ${deliveries.slackChannel}
+    and ${sent.receiver} = ${deliveries.receiver} and ${sent.slackChannel} = ${deliveries.slackChannel}
     and ${sent.slackMessage} is not null
 )`
   .mapWith((text: string): string[] => JSON.parse(text))

@@ -5,8 +5,8 @@ import {
   agents,
   DELIVERY_STATUSES,
   deliveries,
+  receivers,
   type DeliveryStatus as Status,
-  webhooks,
 } from '../../db/schema';
 import type { UserContext } from '../../http/context';
 import { defineList, loadPage, type RowsOf } from '../../http/list';
@@ -39,13 +39,13 @@ const SCANNED = 1_000;
  * always selected, so that the next page continues there, and listed only if it succeeded.
  */
 function selectPage(
-  webhook: SQL<number>,
+  receiver: SQL<number>,
   status: Status | undefined,
   older: SQL,
   limit: number,
 ): SQL {
   const newest = sql`${older} order by ${deliveries.id} desc limit ${limit}`;
-  const own = sql`${deliveries.webhook} = ${webhook} ${newest}`;
+  const own = sql`${deliveries.receiver} = ${receiver} ${newest}`;
   const each = sql`select ${deliveries.id}, 1 as is_listed, 0 as is_cut`;
   const eachOf = (ids: SQL) => sql`select id, 1 as is_listed, 0 as is_cut from (${ids})`;
   switch (status) {
@@ -56,9 +56,9 @@ function selectPage(
         where ${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'failed')} and ${own}`;
     case 'pending':
       return sql`
-        ${eachOf(sql`select ${deliveries.id} from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)} ${newest}`)}
+        ${eachOf(sql`select ${deliveries.id} from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(receiver)} ${newest}`)}
         union all
-        ${eachOf(sql`select ${deliveries.id} from ${FROM_RETRIES} ${isPendingFor(webhook)} ${newest}`)}
+        ${eachOf(sql`select ${deliveries.id} from ${FROM_RETRIES} ${isPendingFor(receiver)} ${newest}`)}
         order by id desc limit ${limit}`;
     case 'succeeded':
       return sql`
@@ -66,7 +66,7 @@ function selectPage(
           select ${deliveries.id},
             ${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'succeeded')} as has_succeeded,
             row_number() over (order by ${deliveries.id} desc) as place
-          from ${deliveries} where ${deliveries.webhook} = ${webhook} ${older}
+          from ${deliveries} where ${deliveries.receiver} = ${receiver} ${older}
           order by ${deliveries.id} desc limit ${SCANNED}
         ) where has_succeeded or place = ${SCANNED} limit ${limit}`;
   }
@@ -81,8 +81,8 @@ export function deliveryList(isReceiver: (account: SQL<number>) => SQL | undefin
     parameters: DeliveryListQuery,
     readPosition: (text: string) => parseId('dlv', text),
     select: (reader, { account }, { status }, { after, rowLimit }) => {
-      const webhook = sql<number>`(
-        select ${webhooks.number} from ${webhooks} where ${isReceiver(account)})`;
+      const receiver = sql<number>`(
+        select ${receivers.number} from ${receivers} where ${isReceiver(account)})`;
       const older = after ? sql`and ${deliveries.id} < ${idBytes(after)}` : sql``;
       return (
         reader
@@ -91,16 +91,16 @@ export function deliveryList(isReceiver: (account: SQL<number>) => SQL | undefin
             isListed: sql<number>`${agentExists} and page.is_listed`.as('is_listed'),
             isCut: sql<number>`page.is_cut`.as('is_cut'),
           })
-          .from(sql`(${selectPage(webhook, status, older, rowLimit)}) as page`)
-          // Cross joins keep this order: the planner would scan all deliveries of the webhook.
+          .from(sql`(${selectPage(receiver, status, older, rowLimit)}) as page`)
+          // Cross joins keep this order: the planner would scan all deliveries of the receiver.
           .crossJoin(deliveries)
-          .crossJoin(webhooks)
+          .crossJoin(receivers)
           .leftJoin(agents, eq(agents.number, deliveries.agent))
           .where(
             and(
-              eq(deliveries.webhook, webhook),
+              eq(deliveries.receiver, receiver),
               sql`${deliveries.id} = page.id`,
-              eq(webhooks.number, deliveries.webhook),
+              eq(receivers.number, deliveries.receiver),
             ),
           )
           .orderBy(desc(deliveries.id))
@@ -112,7 +112,7 @@ export function deliveryList(isReceiver: (account: SQL<number>) => SQL | undefin
 /** The rows of a page of {@link deliveryList}. */
 export type DeliveryRows = RowsOf<ReturnType<typeof deliveryList>>;
 
-export type ListInput = { webhook: ReceiverRow } & LazyOutput<typeof DeliveryListQuery>;
+export type ListInput = { receiver: ReceiverRow } & LazyOutput<typeof DeliveryListQuery>;
 
 /** A delivery as {@link listDeliveriesAs} reads it. */
 export type ListedDelivery = ShownDelivery &
@@ -124,14 +124,14 @@ export type ListedDelivery = ShownDelivery &
  */
 export async function listDeliveriesAs<T>(
   context: UserContext,
-  { webhook, ...input }: ListInput,
+  { receiver, ...input }: ListInput,
   present: (row: ListedDelivery) => T,
   preloaded?: DeliveryRows,
 ): Promise<Page<T>> {
   const { account } = context.principal;
-  const page = await openPage<Id<'dlv'>>(context, { list: webhook.id, caller: account.id }, input);
+  const page = await openPage<Id<'dlv'>>(context, { list: receiver.id, caller: account.id }, input);
   const list = deliveryList((owner) =>
-    and(eq(webhooks.account, owner), eq(webhooks.number, webhook.number)),
+    and(eq(receivers.account, owner), eq(receivers.number, receiver.number)),
   );
   const rows = preloaded ?? (await loadPage(list, context, input, page));
   const presentListed = (row: (typeof rows)[number]) => (row.isListed ? present(row) : null);

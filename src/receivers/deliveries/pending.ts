@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
+import { DELIVERY_STATUSES, deliveries, receivers } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
@@ -29,22 +29,22 @@ export const FROM_RETRIES_BY_DUE_TIME = sql`${deliveries} indexed by deliveries_
   where ${deliveries.dueAt} is not null and ${TRIES} > 0`;
 
 /** SQL to append to a source: limits it to the deliveries that will be sent to a receiver. */
-export function isPendingFor(webhook: number | SQL): SQL {
-  return sql`and ${deliveries.webhook} = ${webhook}
-    and ${deliveries.disableCount} = ${disableCountOf(webhook)}`;
+export function isPendingFor(receiver: number | SQL): SQL {
+  return sql`and ${deliveries.receiver} = ${receiver}
+    and ${deliveries.disableCount} = ${disableCountOf(receiver)}`;
 }
 
 /**
  * SQL to append to a source: limits it to the deliveries that were pending when a receiver was
  * disabled.
  */
-export function isCanceledFor(webhook: number): SQL {
-  return sql`and ${deliveries.webhook} = ${webhook}
-    and ${deliveries.disableCount} < ${disableCountOf(webhook)}`;
+export function isCanceledFor(receiver: number): SQL {
+  return sql`and ${deliveries.receiver} = ${receiver}
+    and ${deliveries.disableCount} < ${disableCountOf(receiver)}`;
 }
 
-function disableCountOf(webhook: number | SQL): SQL {
-  return sql`(select ${webhooks.disableCount} from ${webhooks} where ${webhooks.number} = ${webhook})`;
+function disableCountOf(receiver: number | SQL): SQL {
+  return sql`(select ${receivers.disableCount} from ${receivers} where ${receivers.number} = ${receiver})`;
 }
 
 /**
@@ -54,7 +54,7 @@ function disableCountOf(webhook: number | SQL): SQL {
 export function newDeliveryColumns(
   given: Pick<
     Record<keyof typeof deliveries.$inferInsert, SQL>,
-    'webhook' | 'id' | 'disableCount' | 'event'
+    'receiver' | 'id' | 'disableCount' | 'event'
   > &
     Partial<Record<keyof typeof deliveries.$inferInsert, SQL>>,
   now: number,
@@ -87,14 +87,14 @@ export function markDue(
   now: number,
 ) {
   return write
-    .update(webhooks)
+    .update(receivers)
     .set({
       dueAt: sql`iif(
-        ${webhooks.lease} is null,
-        min(coalesce(${webhooks.dueAt}, ${now}), ${now}),
-        ${webhooks.dueAt}
+        ${receivers.lease} is null,
+        min(coalesce(${receivers.dueAt}, ${now}), ${now}),
+        ${receivers.dueAt}
       )`,
-      eraseAt: sql`coalesce(${webhooks.eraseAt}, ${now + DELIVERY_LIFETIME})`,
+      eraseAt: sql`coalesce(${receivers.eraseAt}, ${now + DELIVERY_LIFETIME})`,
     })
-    .where(and(which, eq(webhooks.isActive, true)));
+    .where(and(which, eq(receivers.isActive, true)));
 }

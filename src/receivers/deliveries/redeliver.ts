@@ -20,10 +20,10 @@ export async function redeliverAs<T extends object>(
       'The audit entry or the permission of the delivery is no longer kept.',
     );
   }
-  const { webhook, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } =
+  const { receiver, event, pos, agent, payload, aboutPermission, reminder, member, slackChannel } =
     delivery;
   const columns = {
-    webhook,
+    receiver,
     event,
     pos,
     agent,

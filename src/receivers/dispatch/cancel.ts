@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { deliveries, webhooks } from '../../db/schema';
+import { deliveries, receivers } from '../../db/schema';
 import type { DispatchContext } from '../context';
 import { CANCELED_ERROR } from '../deliveries/delivery';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isCanceledFor } from '../deliveries/pending';
@@ -21,7 +21,7 @@ export async function recordCanceled(
 ): Promise<boolean> {
   const { number } = claimed.receiver;
   const now = runtime.now();
-  const key = sql`${deliveries.webhook}, ${deliveries.id}`;
+  const key = sql`${deliveries.receiver}, ${deliveries.id}`;
   const isInSlice = sql`(${key}) in (
     select ${key} from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)}
     union all select ${key} from ${FROM_RETRIES} ${isCanceledFor(number)} limit ${SLICE}
@@ -32,9 +32,9 @@ export async function recordCanceled(
         .update(deliveries)
         .set({ status: 'failed', dueAt: null, lastError: CANCELED_ERROR, completedAt: now })
         .where(isInSlice)
-        .returning({ webhook: deliveries.webhook }),
+        .returning({ receiver: deliveries.receiver }),
       write
-        .update(webhooks)
+        .update(receivers)
         .set({
           hasCanceled: sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)})
             or exists (select 1 from ${FROM_RETRIES} ${isCanceledFor(number)})`,

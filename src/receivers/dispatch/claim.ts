@@ -1,5 +1,5 @@
 import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
-import { accounts, webhooks } from '../../db/schema';
+import { accounts, receivers } from '../../db/schema';
 import { MINUTE } from '../../lib/time';
 import type { DispatchContext } from '../context';
 import { findDueDeliveries } from '../deliveries/due';
@@ -30,32 +30,32 @@ export async function claimReceiver(
   const now = runtime.now();
   const lease = runtime.random(LEASE_BYTES);
   const limit = sql`coalesce((
-    select ${pageSizeSql()} from ${webhooks} where ${webhooks.number} = ${key.number}
+    select ${pageSizeSql()} from ${receivers} where ${receivers.number} = ${key.number}
   ), 0)`;
-  const isThis = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
+  const isThis = and(eq(receivers.number, key.number), eq(receivers.account, key.account));
   const activeAccount = sql`
     select 1 from ${accounts} where ${accounts.number} = ${key.account} and ${accounts.isActive} = 1`;
   const [[receiver], , [account], due] = await ledger.write({
     changes: (write) => [
       write
-        .update(webhooks)
+        .update(receivers)
         .set({ lease, dueAt: now + CLAIM_DURATION })
         .where(
           and(
             isThis,
-            or(isNull(webhooks.lease), lte(webhooks.dueAt, now)),
-            or(eq(webhooks.isActive, true), eq(webhooks.hasCanceled, true)),
+            or(isNull(receivers.lease), lte(receivers.dueAt, now)),
+            or(eq(receivers.isActive, true), eq(receivers.hasCanceled, true)),
             sql`exists (${activeAccount})`,
           ),
         )
         .returning(),
       write
-        .update(webhooks)
+        .update(receivers)
         .set({ dueAt: now + INACTIVE_ACCOUNT_DELAY })
         .where(
           and(
             isThis,
-            sql`${webhooks.dueAt} < ${now + INACTIVE_ACCOUNT_DELAY}`,
+            sql`${receivers.dueAt} < ${now + INACTIVE_ACCOUNT_DELAY}`,
             sql`not exists (${activeAccount})`,
           ),
         ),
@@ -66,7 +66,7 @@ export async function claimReceiver(
           plan: accounts.plan,
           auditRetentionDays: accounts.auditRetentionDays,
           receiverCount:
-            sql<number>`(select count(*) from ${webhooks} where ${webhooks.account} = ${key.account})`.as(
+            sql<number>`(select count(*) from ${receivers} where ${receivers.account} = ${key.account})`.as(
               'receiver_count',
             ),
         })
@@ -90,5 +90,5 @@ export async function claimReceiver(
  * claimed the receiver, and no new URL or activation has reset it.
  */
 export function isClaimed({ receiver }: ClaimedReceiver): SQL | undefined {
-  return and(eq(webhooks.number, receiver.number), eq(webhooks.lease, receiver.lease));
+  return and(eq(receivers.number, receiver.number), eq(receivers.lease, receiver.lease));
 }

@@ -1,5 +1,5 @@
 import { MINUTE } from '../../lib/time';
-import { enqueueWebhook } from '../../outbox/enqueue';
+import { enqueueMessage } from '../../outbox/enqueue';
 import type { DispatchContext } from '../context';
 import type { ClaimedReceiver } from '../sender';
 import { recordCanceled } from './cancel';
@@ -106,6 +106,6 @@ async function reschedule(
   if (dueAt === null) return;
   const delay = Math.max(0, dueAt - runtime.now());
   if (delay > MAX_MESSAGE_DELAY || (delay > 0 && !hasSent)) return;
-  const message = { shard, account: receiver.account, webhook: receiver.number };
-  await enqueueWebhook(config.webhooks, message, { isSlow, delay });
+  const message = { shard, account: receiver.account, receiver: receiver.number };
+  await enqueueMessage(config.delivery, message, { isSlow, delay });
 }

@@ -1,8 +1,8 @@
 import { type Column, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import { webhookFeeds, webhooks } from '../../db/schema';
+import { eventFeeds, receivers } from '../../db/schema';
 import type { Ledger } from '../../ledger/ledger';
-import { enqueueOrThrow, type WebhookQueues } from '../../outbox/enqueue';
+import { type DeliveryQueues, enqueueOrThrow } from '../../outbox/enqueue';
 import type { Slice } from '../../task';
 import { CLAIM_DURATION } from './limits';
 
@@ -14,7 +14,7 @@ interface EnqueueContext {
   shard: string;
   reader: Reader;
   ledger: Ledger;
-  queues: WebhookQueues;
+  queues: DeliveryQueues;
   now: number;
 }
 
@@ -31,17 +31,17 @@ export async function enqueuePendingEvents({
   now,
 }: EnqueueContext): Promise<boolean> {
   const due = sql`(
-    select ${webhookFeeds.account} from ${webhookFeeds} indexed by webhook_feeds_due
-    where ${webhookFeeds.dueAt} is not null and ${webhookFeeds.dueAt} <= ${now}
-    order by ${webhookFeeds.dueAt} limit ${MESSAGES}
+    select ${eventFeeds.account} from ${eventFeeds} indexed by event_feeds_due
+    where ${eventFeeds.dueAt} is not null and ${eventFeeds.dueAt} <= ${now}
+    order by ${eventFeeds.dueAt} limit ${MESSAGES}
   )`;
   const [feeds] = await ledger.write({
     changes: (write) => [
       write
-        .update(webhookFeeds)
+        .update(eventFeeds)
         .set({ dueAt: now + CLAIM_DURATION })
-        .where(sql`${webhookFeeds.account} in ${due}`)
-        .returning({ account: webhookFeeds.account }),
+        .where(sql`${eventFeeds.account} in ${due}`)
+        .returning({ account: eventFeeds.account }),
     ],
   });
   await enqueueOrThrow(
@@ -64,26 +64,26 @@ export async function enqueueDueDeliveries({
   now,
 }: EnqueueContext): Promise<boolean> {
   const due = sql`(
-    select ${webhooks.number} from ${webhooks} indexed by webhooks_due
-    where ${webhooks.dueAt} is not null and ${webhooks.dueAt} <= ${now}
-    order by ${webhooks.dueAt} limit ${MESSAGES}
+    select ${receivers.number} from ${receivers} indexed by receivers_due
+    where ${receivers.dueAt} is not null and ${receivers.dueAt} <= ${now}
+    order by ${receivers.dueAt} limit ${MESSAGES}
   )`;
   const [rows] = await ledger.write({
     changes: (write) => [
       write
-        .update(webhooks)
+        .update(receivers)
         .set({ lease: null, dueAt: now + CLAIM_DURATION })
-        .where(sql`${webhooks.number} in ${due}`)
+        .where(sql`${receivers.number} in ${due}`)
         .returning({
-          account: webhooks.account,
-          webhook: webhooks.number,
-          isSlow: webhooks.isSlow,
+          account: receivers.account,
+          receiver: receivers.number,
+          isSlow: receivers.isSlow,
         }),
     ],
   });
   await enqueueOrThrow(
     queues,
-    rows.map(({ account, webhook, isSlow }) => ({ body: { shard, account, webhook }, isSlow })),
+    rows.map(({ account, receiver, isSlow }) => ({ body: { shard, account, receiver }, isSlow })),
   );
   return rows.length === MESSAGES;
 }
@@ -93,7 +93,7 @@ interface Place {
   dueAt: number;
   account: number;
   /** 0 for the account's feed. */
-  webhook: number;
+  receiver: number;
 }
 
 /**
@@ -114,34 +114,38 @@ export function enqueueUpcoming(open: () => EnqueueContext): Slice {
     // Leaves out what the other tasks of this run enqueue: they set its due time to the end or
     // later.
     end ??= now + CLAIM_DURATION;
-    const { dueAt, account, webhook } = last ?? { dueAt: now + 1, account: 0, webhook: 0 };
+    const { dueAt, account, receiver } = last ?? { dueAt: now + 1, account: 0, receiver: 0 };
     const isNext = (column: Column) =>
       sql`${column} is not null and ${column} >= ${dueAt} and ${column} < ${end}`;
     const upcoming = sql`(
-      select ${webhookFeeds.account}, 0 as webhook, 0 as is_slow, ${webhookFeeds.dueAt}
-      from ${webhookFeeds} indexed by webhook_feeds_due where ${isNext(webhookFeeds.dueAt)}
+      select ${eventFeeds.account}, 0 as receiver, 0 as is_slow, ${eventFeeds.dueAt}
+      from ${eventFeeds} indexed by event_feeds_due where ${isNext(eventFeeds.dueAt)}
       union all
-      select ${webhooks.account}, ${webhooks.number}, ${webhooks.isSlow}, ${webhooks.dueAt}
-      from ${webhooks} indexed by webhooks_due where ${isNext(webhooks.dueAt)}
+      select ${receivers.account}, ${receivers.number}, ${receivers.isSlow}, ${receivers.dueAt}
+      from ${receivers} indexed by receivers_due where ${isNext(receivers.dueAt)}
     ) as upcoming`;
     const [rows] = await reader.load([
       reader
         .select({
           account: sql<number>`account`.as('account'),
-          webhook: sql<number>`webhook`.as('webhook'),
+          receiver: sql<number>`receiver`.as('receiver'),
           isSlow: sql`is_slow`.mapWith(Boolean).as('is_slow'),
           dueAt: sql<number>`due_at`.as('due_at'),
         })
         .from(upcoming)
-        .where(sql`(due_at, account, webhook) > (${dueAt}, ${account}, ${webhook})`)
-        .orderBy(sql`due_at`, sql`account`, sql`webhook`)
+        .where(sql`(due_at, account, receiver) > (${dueAt}, ${account}, ${receiver})`)
+        .orderBy(sql`due_at`, sql`account`, sql`receiver`)
         .limit(MESSAGES),
     ]);
     last = rows.at(-1) ?? last;
     await enqueueOrThrow(
       queues,
       rows.map((row) => ({
-        body: { shard, account: row.account, ...(row.webhook !== 0 && { webhook: row.webhook }) },
+        body: {
+          shard,
+          account: row.account,
+          ...(row.receiver !== 0 && { receiver: row.receiver }),
+        },
         isSlow: row.isSlow,
         delay: row.dueAt - now,
       })),

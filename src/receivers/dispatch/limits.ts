@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { RECEIVER_KINDS, type ReceiverKind, webhooks } from '../../db/schema';
+import { RECEIVER_KINDS, type ReceiverKind, receivers } from '../../db/schema';
 import { SECOND } from '../../lib/time';
 
 // How much and how long one worker sends to a receiver before it leaves the rest to a new message.
@@ -32,10 +32,10 @@ export function pageSize({ kind, isSlow }: { kind: ReceiverKind; isSlow: boolean
   return isSlow && kind === 'webhook' ? SLOW_BATCH_SIZE : PAGE_SIZE;
 }
 
-/** The same as SQL, for a row of `webhooks`. */
+/** The same as SQL, for a row of `receivers`. */
 export function pageSizeSql(): SQL {
   return sql`iif(
-    ${webhooks.isSlow} and ${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')},
+    ${receivers.isSlow} and ${receivers.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')},
     ${SLOW_BATCH_SIZE}, ${PAGE_SIZE}
   )`;
 }

@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import { codeOf } from '../../db/columns';
-import { DELIVERY_STATUSES, deliveries, RECEIVER_KINDS, webhooks } from '../../db/schema';
+import { DELIVERY_STATUSES, deliveries, RECEIVER_KINDS, receivers } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { idBytes } from '../../lib/typeid';
@@ -16,7 +16,7 @@ import { CLAIM_DURATION } from './limits';
 import type { DeliveryUpdate } from './retry-schedule';
 import type { CompletedBatch } from './send-batch';
 
-const channel = alias(webhooks, 'channel');
+const channel = alias(receivers, 'channel');
 
 /**
  * Records the attempts of a batch, and renews the claim. It never throws.
@@ -35,10 +35,10 @@ export async function recordAttempts(
       changes: (write) => [
         updateDeliveries(write, claimed, updates),
         write
-          .update(webhooks)
+          .update(receivers)
           .set(renewed)
           .where(isClaimed(claimed))
-          .returning({ hasCanceled: webhooks.hasCanceled }),
+          .returning({ hasCanceled: receivers.hasCanceled }),
       ],
     });
     return { mayContinue: stillClaimed !== undefined && !stillClaimed.hasCanceled, unrecorded: [] };
@@ -84,19 +84,19 @@ export async function finishPage(
   }
   const hasFirstAttempt = sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(number)})`;
   const nextRetry = sql`(select min(${deliveries.dueAt}) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
-  const nextDue = sql`iif(${webhooks.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
+  const nextDue = sql`iif(${receivers.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
   const isRenewed =
     isOver || isDisabled
       ? sql`0`
-      : sql`not ${webhooks.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
+      : sql`not ${receivers.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
   const disabled = {
     isActive: false,
     disabledReason,
     hasCanceled: true,
-    disableCount: sql`${webhooks.disableCount} + 1`,
+    disableCount: sql`${receivers.disableCount} + 1`,
     // People are notified of disabled webhooks only: a disabled channel may be the only one.
-    isNoticeDue: sql`${webhooks.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
-      select 1 from ${webhooks} as ${channel}
+    isNoticeDue: sql`${receivers.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
+      select 1 from ${receivers} as ${channel}
       where ${channel.account} = ${account} and ${channel.kind} > 0 and ${channel.isActive}
     )`,
     updatedAt: now,
@@ -105,7 +105,7 @@ export async function finishPage(
     changes: (write) => [
       updateDeliveries(write, claimed, updates),
       write
-        .update(webhooks)
+        .update(receivers)
         .set({
           isSlow,
           failingSince,
@@ -114,7 +114,7 @@ export async function finishPage(
           ...(isDisabled && disabled),
         })
         .where(isClaimed(claimed))
-        .returning({ lease: webhooks.lease, dueAt: webhooks.dueAt }),
+        .returning({ lease: receivers.lease, dueAt: receivers.dueAt }),
       closeFeed(write, account),
       // Channels notify people of the disabled webhook.
       ...(isDisabled ? [markFeed(write, account, now)] : []),
@@ -138,7 +138,7 @@ function updateDeliveries(
   const rows = updates.map((update) => ({
     ...update,
     id: toHex(idBytes(update.id)),
-    webhook: receiver.number,
+    receiver: receiver.number,
     status: DELIVERY_STATUSES.indexOf(update.status),
     failures: update.failures && JSON.stringify(update.failures),
   }));
@@ -162,7 +162,7 @@ function updateDeliveries(
     .from(sql`json_each(${JSON.stringify(rows)}) as result`)
     .where(
       and(
-        eq(deliveries.webhook, value('webhook')),
+        eq(deliveries.receiver, value('receiver')),
         eq(deliveries.id, sql`unhex(${value('id')})`),
         sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`,
       ),

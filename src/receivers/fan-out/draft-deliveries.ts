@@ -34,7 +34,7 @@ export function draftFromEntries(
   return entries.flatMap(({ pos, agent, agentId }) =>
     receivers
       .filter(({ agentIds }) => agentId !== null && (agentIds?.includes(agentId) ?? true))
-      .map(({ number }) => ({ webhook: number, event, about: 'entry', pos, agent }) as const),
+      .map(({ number }) => ({ receiver: number, event, about: 'entry', pos, agent }) as const),
   );
 }
 
@@ -47,7 +47,7 @@ export function draftFromAccount({ activeReceivers, accountEvents, accountId }: 
       .filter(({ kind, events }) => kind === 'webhook' && events.includes(event))
       .map(
         ({ number }): DeliveryDraft => ({
-          webhook: number,
+          receiver: number,
           event,
           about: 'account',
           source: id,
@@ -81,7 +81,7 @@ export async function draftFromFiles(
     );
     const payload = writePayload(event, endedAt, data);
     for (const { number } of receivers)
-      drafts.push({ webhook: number, event, about: 'file', kind, file: id, payload });
+      drafts.push({ receiver: number, event, about: 'file', kind, file: id, payload });
   }
   return drafts;
 }
@@ -102,7 +102,7 @@ export function draftFromPermissions(
       return activeReceivers
         .filter(isWanted)
         .map(
-          ({ number }): DeliveryDraft => ({ webhook: number, event, about: 'permission', source }),
+          ({ number }): DeliveryDraft => ({ receiver: number, event, about: 'permission', source }),
         );
     });
 }
@@ -120,16 +120,16 @@ export function draftNotifications(
       const { id, event, at } = source;
       const data = { ...accountEventData(accountId, source), by_name: byName };
       const payload = writePayload(event, at, data);
-      return { webhook: channel, event, about: 'account', source: id, payload, ...recipient };
+      return { receiver: channel, event, about: 'account', source: id, payload, ...recipient };
     }),
     ...messages.map(({ channel, source, ...recipient }): DeliveryDraft => {
-      return { webhook: channel, event: source.event, about: 'permission', source, ...recipient };
+      return { receiver: channel, event: source.event, about: 'permission', source, ...recipient };
     }),
     ...disabledNotices.map(({ channel, webhook, ...recipient }): DeliveryDraft => {
       const event = 'webhook.disabled';
       const payload = writePayload(event, webhook.updatedAt, presentWebhook(webhook));
       const disabled = webhook.number;
-      return { webhook: channel, event, about: 'webhook', disabled, payload, ...recipient };
+      return { receiver: channel, event, about: 'webhook', disabled, payload, ...recipient };
     }),
   ];
 }

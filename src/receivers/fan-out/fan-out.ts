@@ -1,4 +1,4 @@
-import { enqueueWebhook, enqueueWebhooks } from '../../outbox/enqueue';
+import { enqueueMessage, enqueueMessages } from '../../outbox/enqueue';
 import type { DispatchContext } from '../context';
 import {
   draftFromAccount,
@@ -28,11 +28,11 @@ export async function fanOut(context: DispatchContext, account: number): Promise
   const first = await fanOutSlice(context, account);
   const own = first.receivers.find(({ isSlow }) => !isSlow)?.number ?? null;
   const enqueue = (receivers: Iterable<ReceiverRef>) =>
-    enqueueWebhooks(
-      config.webhooks,
+    enqueueMessages(
+      config.delivery,
       [...receivers]
         .filter(({ number }) => number !== own)
-        .map(({ number, isSlow }) => ({ body: { shard, account, webhook: number }, isSlow })),
+        .map(({ number, isSlow }) => ({ body: { shard, account, receiver: number }, isSlow })),
     );
   // The receivers of the first slice get their messages at once, the others after the last slice.
   await enqueue(first.receivers);
@@ -44,7 +44,7 @@ export async function fanOut(context: DispatchContext, account: number): Promise
     hasMore = next.hasMore;
   }
   await enqueue(later.values());
-  if (hasMore) await enqueueWebhook(config.webhooks, { shard, account });
+  if (hasMore) await enqueueMessage(config.delivery, { shard, account });
   return own;
 }
 
@@ -81,7 +81,7 @@ async function fanOutSlice(
     waiting,
     position: entries.at(-1)?.pos ?? pending.position,
   });
-  const numbers = new Set(deliveries.map(({ webhook }) => webhook));
+  const numbers = new Set(deliveries.map(({ receiver }) => receiver));
   const receivers = [...pending.activeReceivers, ...plan.devices];
   return { receivers: receivers.filter(({ number }) => numbers.has(number)), hasMore };
 }

@@ -5,20 +5,18 @@ import {
   accounts,
   agents,
   auditEntries,
+  eventFeeds,
   fileOutcomes,
   files,
   permissionEvents,
-  webhookFeeds,
-  webhooks,
+  receivers,
 } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import { isPendingEvent } from '../../outbox/feed';
 
 /** Maximum entries, and events of each other kind, that are read at once. */
 const MAX_ENTRIES = 500;
-/**
- * Fewer entries where webhooks or channels want events of permissions, of which a slice takes few.
- */
+/** Fewer entries where receivers want events of permissions, of which a slice takes few. */
 const MAX_ENTRIES_WITH_PERMISSIONS = 60;
 const MAX_OUTCOMES = 20;
 const MAX_WAITING_EVENTS = 20;
@@ -36,24 +34,21 @@ export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEve
 /** Whether members of an account have active devices, as SQL. */
 function hasDevices(account: number) {
   return sql`exists (
-    select 1 from ${webhooks} where ${webhooks.account} = ${account}
-      and ${webhooks.member} is not null and ${webhooks.isActive}
+    select 1 from ${receivers} where ${receivers.account} = ${account}
+      and ${receivers.member} is not null and ${receivers.isActive}
   )`
     .mapWith(Boolean)
     .as('has_devices');
 }
 
-/**
- * Finds the next pending events of an account; null if the account has no active webhook or
- * channel.
- */
+/** Finds the next pending events of an account; null if the account has no active receiver. */
 export async function findPendingEvents(reader: Reader, account: number) {
   const isPending = sql`${auditEntries.pos} > (
-      select ${webhookFeeds.position} from ${webhookFeeds} where ${webhookFeeds.account} = ${account}
+      select ${eventFeeds.position} from ${eventFeeds} where ${eventFeeds.account} = ${account}
     ) and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}`;
   const wantsPermissions = sql`exists (
-    select 1 from ${webhooks}
-    where ${webhooks.account} = ${account} and ${webhooks.isActive} and ${webhooks.events} like '%"permission.%'
+    select 1 from ${receivers}
+    where ${receivers.account} = ${account} and ${receivers.isActive} and ${receivers.events} like '%"permission.%'
   )`;
   const isSameFile = and(
     eq(files.account, fileOutcomes.account),
@@ -64,32 +59,32 @@ export async function findPendingEvents(reader: Reader, account: number) {
     await reader.load([
       reader
         .select({
-          position: webhookFeeds.position,
-          accountEvents: webhookFeeds.accountEvents,
+          position: eventFeeds.position,
+          accountEvents: eventFeeds.accountEvents,
           accountId: accounts.id,
           hasDevices: hasDevices(account),
         })
-        .from(webhookFeeds)
-        .innerJoin(accounts, eq(accounts.number, webhookFeeds.account))
-        .where(eq(webhookFeeds.account, account)),
+        .from(eventFeeds)
+        .innerJoin(accounts, eq(accounts.number, eventFeeds.account))
+        .where(eq(eventFeeds.account, account)),
       reader
         .select({
-          number: webhooks.number,
-          kind: webhooks.kind,
-          isSlow: webhooks.isSlow,
-          events: webhooks.events,
-          agentIds: webhooks.agentIds,
-          actions: webhooks.actions,
-          config: webhooks.config,
-          id: webhooks.id,
+          number: receivers.number,
+          kind: receivers.kind,
+          isSlow: receivers.isSlow,
+          events: receivers.events,
+          agentIds: receivers.agentIds,
+          actions: receivers.actions,
+          config: receivers.config,
+          id: receivers.id,
         })
-        .from(webhooks)
+        .from(receivers)
         .where(
           and(
-            eq(webhooks.account, account),
-            eq(webhooks.isActive, true),
+            eq(receivers.account, account),
+            eq(receivers.isActive, true),
             // Devices are many, and few are notified of an event: the plan reads those.
-            isNull(webhooks.member),
+            isNull(receivers.member),
           ),
         ),
       reader
@@ -131,8 +126,8 @@ export async function findPendingEvents(reader: Reader, account: number) {
         .limit(MAX_WAITING_EVENTS),
       reader
         .select()
-        .from(webhooks)
-        .where(and(eq(webhooks.account, account), eq(webhooks.isNoticeDue, true)))
+        .from(receivers)
+        .where(and(eq(receivers.account, account), eq(receivers.isNoticeDue, true)))
         .limit(MAX_DISABLED_WEBHOOKS),
     ]);
   if (!feed) return null;

@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { DELIVERY_EVENTS, permissionEvents, permissions, webhookFeeds } from '../../db/schema';
+import { DELIVERY_EVENTS, eventFeeds, permissionEvents, permissions } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { idBytes } from '../../lib/typeid';
@@ -10,8 +10,8 @@ import type { NotificationPlan } from './plan';
 /** Whether no other worker has advanced the account's feed, as SQL. */
 export function isFeedAt(account: number, position: number): SQL {
   return sql`exists (
-    select 1 from ${webhookFeeds}
-    where ${webhookFeeds.account} = ${account} and ${webhookFeeds.position} = ${position}
+    select 1 from ${eventFeeds}
+    where ${eventFeeds.account} = ${account} and ${eventFeeds.position} = ${position}
   )`;
 }
 

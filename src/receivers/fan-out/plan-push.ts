@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { idList } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { deliveries, webhooks } from '../../db/schema';
+import { deliveries, receivers } from '../../db/schema';
 import { MINUTE } from '../../lib/time';
 import { type Id, idBytes, smallestIdAt } from '../../lib/typeid';
 import type { DispatchContext } from '../context';
@@ -78,22 +78,22 @@ async function loadDevices(reader: Reader, account: number, members: Members, no
   const minuteStart = idBytes(smallestIdAt('dlv', now - (now % MINUTE)));
   const sent: SQL<number> = sql`(
     select count(*) from ${deliveries} as sent
-    where sent.webhook = ${webhooks.number} and sent.id >= ${minuteStart}
+    where sent.receiver = ${receivers.number} and sent.id >= ${minuteStart}
   )`;
   const [rows] = await reader.load([
     reader
       .select({
-        number: webhooks.number,
-        isSlow: webhooks.isSlow,
-        member: webhooks.member,
+        number: receivers.number,
+        isSlow: receivers.isSlow,
+        member: receivers.member,
         sent: sent.as('sent'),
       })
-      .from(webhooks)
+      .from(receivers)
       .where(
         and(
-          eq(webhooks.account, account),
-          sql`${webhooks.member} in ${idList([...members])}`,
-          eq(webhooks.isActive, true),
+          eq(receivers.account, account),
+          sql`${receivers.member} in ${idList([...members])}`,
+          eq(receivers.isActive, true),
         ),
       ),
   ]);

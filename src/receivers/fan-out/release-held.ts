@@ -10,14 +10,14 @@ import {
   heldMessages,
   PERMISSION_STATUSES,
   permissions,
+  receivers,
   votes,
-  webhooks,
 } from '../../db/schema';
 import type { Runtime } from '../../env';
 import type { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { idBytes, makeId } from '../../lib/typeid';
-import { enqueueOrThrow, type WebhookQueues } from '../../outbox/enqueue';
+import { type DeliveryQueues, enqueueOrThrow } from '../../outbox/enqueue';
 import { markDue, newDeliveryColumns } from '../deliveries/pending';
 
 /** Maximum number of messages that one call of {@link releaseHeld} releases. */
@@ -28,7 +28,7 @@ interface ReleaseContext {
   reader: Reader;
   ledger: Ledger;
   runtime: Runtime;
-  queues: WebhookQueues;
+  queues: DeliveryQueues;
 }
 
 /**
@@ -57,18 +57,18 @@ export async function releaseHeld({
   // Sorted, so that the deliveries are listed in the order in which the messages became due.
   const ids = due.map(() => toHex(idBytes(makeId('dlv', now, runtime.random(10))))).sort();
   const rows = JSON.stringify(
-    due.map(({ account, webhook, member, permission, event, reminder }, i) => [
-      ...[account, webhook, toHex(idBytes(member)), toHex(idBytes(permission))],
+    due.map(({ account, receiver, member, permission, event, reminder }, i) => [
+      ...[account, receiver, toHex(idBytes(member)), toHex(idBytes(permission))],
       ...[DELIVERY_EVENTS.indexOf(event), reminder, ids[i]],
     ]),
   );
-  const numbers = JSON.stringify([...new Set(due.map(({ webhook }) => webhook))]);
+  const numbers = JSON.stringify([...new Set(due.map(({ receiver }) => receiver))]);
   const [, , channels] = await ledger.write({
     changes: (write) => [
       write.insert(deliveries).select(selectDeliveries(rows, now)),
       write.delete(heldMessages).where(
         sql`(
-          ${heldMessages.account}, ${heldMessages.webhook}, ${heldMessages.member},
+          ${heldMessages.account}, ${heldMessages.receiver}, ${heldMessages.member},
           ${heldMessages.permission}, ${heldMessages.event}, ${heldMessages.reminder}
         ) in (
           select value ->> 0, value ->> 1, unhex(value ->> 2), unhex(value ->> 3), value ->> 4, value ->> 5
@@ -77,17 +77,17 @@ export async function releaseHeld({
       ),
       markDue(
         write,
-        sql`${webhooks.number} in (select value from json_each(${numbers}))`,
+        sql`${receivers.number} in (select value from json_each(${numbers}))`,
         now,
       ).returning({
-        account: webhooks.account,
-        webhook: webhooks.number,
-        isSlow: webhooks.isSlow,
+        account: receivers.account,
+        receiver: receivers.number,
+        isSlow: receivers.isSlow,
       }),
     ],
   });
-  const messages = channels.map(({ account, webhook, isSlow }) => ({
-    body: { shard, account, webhook },
+  const messages = channels.map(({ account, receiver, isSlow }) => ({
+    body: { shard, account, receiver },
     isSlow,
   }));
   await enqueueOrThrow(queues, messages);
@@ -100,9 +100,9 @@ const held = alias(heldMessages, 'held');
 function selectDeliveries(rows: string, now: number) {
   const asks = sql`(${codeOf(DELIVERY_EVENTS, 'permission.requested')}, ${codeOf(DELIVERY_EVENTS, 'permission.escalated')})`;
   const columns = {
-    webhook: sql`${webhooks.number}`,
+    receiver: sql`${receivers.number}`,
     id: sql`unhex(value ->> 6)`,
-    disableCount: sql`${webhooks.disableCount}`,
+    disableCount: sql`${receivers.disableCount}`,
     event: sql`${held.event}`,
     agent: sql`${permissions.agent}`,
     permission: sql`${held.permission}`,
@@ -114,12 +114,12 @@ function selectDeliveries(rows: string, now: number) {
     select ${newDeliveryColumns(columns, now)}
     from json_each(${rows})
     cross join ${heldMessages} as ${held}
-      on ${held.account} = value ->> 0 and ${held.webhook} = value ->> 1
+      on ${held.account} = value ->> 0 and ${held.receiver} = value ->> 1
       and ${held.member} = unhex(value ->> 2) and ${held.permission} = unhex(value ->> 3)
       and ${held.event} = value ->> 4 and ${held.reminder} = value ->> 5
-    cross join ${webhooks}
-      on ${webhooks.number} = ${held.webhook} and ${webhooks.account} = ${held.account}
-      and ${webhooks.isActive}
+    cross join ${receivers}
+      on ${receivers.number} = ${held.receiver} and ${receivers.account} = ${held.account}
+      and ${receivers.isActive}
     cross join ${permissions}
       on ${permissions.account} = ${held.account} and ${permissions.id} = ${held.permission}
     where exists (select 1 from ${agents} where ${agents.number} = ${permissions.agent}) and (

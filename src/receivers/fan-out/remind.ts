@@ -2,7 +2,7 @@ import { and, eq, isNotNull, isNull, lte, sql } from 'drizzle-orm';
 import { isAtHome } from '../../db/at-home';
 import { codeOf, numberList } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { PERMISSION_STATUSES, permissionEvents, webhookFeeds } from '../../db/schema';
+import { eventFeeds, PERMISSION_STATUSES, permissionEvents } from '../../db/schema';
 import type { Runtime } from '../../env';
 import type { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
@@ -65,9 +65,9 @@ export async function remindReviewers(context: {
           ),
         ),
       write
-        .update(webhookFeeds)
+        .update(eventFeeds)
         .set({ dueAt: now })
-        .where(and(sql`${webhookFeeds.account} in ${accounts}`, isNull(webhookFeeds.dueAt))),
+        .where(and(sql`${eventFeeds.account} in ${accounts}`, isNull(eventFeeds.dueAt))),
     ],
   });
   return due.length === SLICE;

@@ -4,11 +4,11 @@ import {
   agents,
   DELIVERY_EVENTS,
   type DeliveryEvent,
+  eventFeeds,
   FILE_KINDS,
   type FileKind,
   fileOutcomes,
-  webhookFeeds,
-  webhooks,
+  receivers,
 } from '../../db/schema';
 import type { Runtime } from '../../env';
 import { toHex } from '../../lib/bytes';
@@ -19,7 +19,7 @@ import type { PermissionEvent } from './permission-events';
 import type { Recipient } from './plan';
 
 /** A delivery to create, and what it is about: see {@link selectDrafts}. */
-export type DeliveryDraft = { webhook: number; event: DeliveryEvent } & (
+export type DeliveryDraft = { receiver: number; event: DeliveryEvent } & (
   | { about: 'entry'; pos: number; agent: number }
   | { about: 'file'; kind: FileKind; file: Id<'export'>; payload: string }
   | ({ about: 'permission'; source: PermissionEvent } & Partial<Recipient>)
@@ -33,7 +33,7 @@ export function rowsOfDrafts(runtime: Runtime, drafts: readonly DeliveryDraft[])
   // Sorted, so that deliveries of one slice are listed in the order of their events.
   const ids = drafts.map(() => toHex(idBytes(makeId('dlv', now, runtime.random(10))))).sort();
   return drafts.map((draft, i) => ({
-    webhook: draft.webhook,
+    receiver: draft.receiver,
     id: ids[i],
     about: draft.about,
     event: DELIVERY_EVENTS.indexOf(draft.event),
@@ -41,7 +41,7 @@ export function rowsOfDrafts(runtime: Runtime, drafts: readonly DeliveryDraft[])
   }));
 }
 
-const disabled = alias(webhooks, 'disabled');
+const disabled = alias(receivers, 'disabled');
 
 /**
  * Selects drafts as rows of the table of deliveries. Leaves out the drafts of events that another
@@ -56,9 +56,9 @@ export function selectDrafts(
 ): SQL {
   const hasAgent = sql`exists (select 1 from ${agents} where ${agents.number} = value ->> 'agent')`;
   const columns = {
-    webhook: sql`${webhooks.number}`,
+    receiver: sql`${receivers.number}`,
     id: sql`unhex(value ->> 'id')`,
-    disableCount: sql`${webhooks.disableCount}`,
+    disableCount: sql`${receivers.disableCount}`,
     event: sql`value ->> 'event'`,
     pos: sql`value ->> 'pos'`,
     agent: sql`value ->> 'agent'`,
@@ -71,26 +71,26 @@ export function selectDrafts(
   return sql`
     select ${newDeliveryColumns(columns, now)}
     from json_each(${JSON.stringify(rows)})
-    cross join ${webhooks}
-    where ${webhooks.number} = value ->> 'webhook' and ${webhooks.account} = ${account}
-      and ${webhooks.isActive} = 1
+    cross join ${receivers}
+    where ${receivers.number} = value ->> 'receiver' and ${receivers.account} = ${account}
+      and ${receivers.isActive} = 1
       and case value ->> 'about'
-        when 'entry' then value ->> 'pos' > ${webhooks.startsAfter}
+        when 'entry' then value ->> 'pos' > ${receivers.startsAfter}
           and ${hasAgent} and ${isFeedAt(account, position)}
         when 'file' then exists (
           select 1 from ${fileOutcomes}
           where ${fileOutcomes.account} = ${account} and ${fileOutcomes.kind} = value ->> 'kind'
             and ${fileOutcomes.id} = unhex(value ->> 'file')
-            and ${fileOutcomes.ordinal} > ${webhooks.startsAfterOutcome}
+            and ${fileOutcomes.ordinal} > ${receivers.startsAfterOutcome}
         )
         when 'permission' then ${hasAgent} and ${isUnhandled(account, position)}
-          and coalesce(value ->> 'sourcePos' > ${webhooks.startsAfter}, 1)
+          and coalesce(value ->> 'sourcePos' > ${receivers.startsAfter}, 1)
         when 'webhook' then exists (
-          select 1 from ${webhooks} as ${disabled}
+          select 1 from ${receivers} as ${disabled}
           where ${disabled.number} = value ->> 'disabled' and ${disabled.isNoticeDue}
         )
         when 'account' then exists (
-          select 1 from ${webhookFeeds} as feed, json_each(feed.account_events) as waiting
+          select 1 from ${eventFeeds} as feed, json_each(feed.account_events) as waiting
           where feed.account = ${account} and waiting.value ->> 'id' = json_each.value ->> 'source'
         )
       end`;

@@ -51,7 +51,7 @@ export async function loadSituation(
       .from(deliveries)
       .where(
         and(
-          sql`${deliveries.webhook} in ${numberList(emails)}`,
+          sql`${deliveries.receiver} in ${numberList(emails)}`,
           sql`${deliveries.id} >= ${minuteStart}`,
           sql`${deliveries.member} is not null`,
         ),
@@ -59,7 +59,7 @@ export async function loadSituation(
       .groupBy(deliveries.member),
     reader
       .select({
-        channel: aliased(deliveries.webhook, 'channel'),
+        channel: aliased(deliveries.receiver, 'channel'),
         permission: sql<Id<'perm'>>`${deliveries.permission}`
           .mapWith(deliveries.permission)
           .as('permission'),
@@ -69,7 +69,7 @@ export async function loadSituation(
       .where(
         and(
           sql`${deliveries.permission} in ${idList(ids)}`,
-          sql`${deliveries.webhook} in ${numberList(numbersOf('slack'))}`,
+          sql`${deliveries.receiver} in ${numberList(numbersOf('slack'))}`,
           isNotNull(deliveries.slackChannel),
         ),
       ),

@@ -3,12 +3,12 @@ import { numberList } from '../../db/columns';
 import {
   auditEntries,
   deliveries,
+  eventFeeds,
   FILE_KINDS,
   fileOutcomes,
   heldMessages,
   permissionEvents,
-  webhookFeeds,
-  webhooks,
+  receivers,
 } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import type { InternalWriter } from '../../ledger/ledger';
@@ -56,7 +56,7 @@ export async function writeDeliveries(
   { deliveries: drafts, events, held, reminders, waiting, position }: SliceDraft,
 ): Promise<boolean> {
   const now = runtime.now();
-  const numbers = JSON.stringify([...new Set(drafts.map(({ webhook }) => webhook))]);
+  const numbers = JSON.stringify([...new Set(drafts.map(({ receiver }) => receiver))]);
   const handled = JSON.stringify(
     outcomes.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]),
   );
@@ -64,9 +64,9 @@ export async function writeDeliveries(
       select 1 from ${auditEntries}
       where ${auditEntries.pos} > ${position} and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}
     ) or exists (select 1 from ${fileOutcomes} where ${fileOutcomes.account} = ${account})
-    or ${hasPendingEvent(account)} or ${webhookFeeds.accountEvents} is not null
+    or ${hasPendingEvent(account)} or ${eventFeeds.accountEvents} is not null
     or exists (
-      select 1 from ${webhooks} where ${webhooks.account} = ${account} and ${webhooks.isNoticeDue}
+      select 1 from ${receivers} where ${receivers.account} = ${account} and ${receivers.isNoticeDue}
     )`;
   const reported = numberList(disabledWebhooks.map(({ number }) => number));
   const isOfAccount = ({ about }: DeliveryDraft) => about === 'account';
@@ -81,7 +81,7 @@ export async function writeDeliveries(
   ];
   const results = await ledger.write({
     changes: (write) => [
-      markDue(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now),
+      markDue(write, sql`${receivers.number} in (select value from json_each(${numbers}))`, now),
       ...rows.map((each) =>
         write.insert(deliveries).select(selectDrafts(account, before, now, each)),
       ),
@@ -103,9 +103,9 @@ export async function writeDeliveries(
       ...(disabledWebhooks.length > 0
         ? [
             write
-              .update(webhooks)
+              .update(receivers)
               .set({ isNoticeDue: false })
-              .where(sql`${webhooks.number} in ${reported}`),
+              .where(sql`${receivers.number} in ${reported}`),
           ]
         : []),
       ...(accountEvents.length > 0 ? [completeAccountEvents(write, account, accountEvents)] : []),
@@ -115,10 +115,10 @@ export async function writeDeliveries(
           )`,
       ),
       write
-        .update(webhookFeeds)
+        .update(eventFeeds)
         .set({ position, dueAt: sql`iif(${hasMore}, ${now}, null)` })
-        .where(and(eq(webhookFeeds.account, account), eq(webhookFeeds.position, before)))
-        .returning({ dueAt: webhookFeeds.dueAt }),
+        .where(and(eq(eventFeeds.account, account), eq(eventFeeds.position, before)))
+        .returning({ dueAt: eventFeeds.dueAt }),
     ],
   });
   const [feed] = results.at(-1) as unknown as { dueAt: number | null }[];
@@ -139,13 +139,13 @@ function completeAccountEvents(
 ) {
   const ids = JSON.stringify(handled.map(({ id }) => id));
   return write
-    .update(webhookFeeds)
+    .update(eventFeeds)
     .set({
       accountEvents: sql`(
         select nullif(json_group_array(json(waiting.value)), '[]')
-        from json_each(${webhookFeeds.accountEvents}) as waiting
+        from json_each(${eventFeeds.accountEvents}) as waiting
         where waiting.value ->> 'id' not in (select done.value from json_each(${ids}) as done)
       )`,
     })
-    .where(eq(webhookFeeds.account, account));
+    .where(eq(eventFeeds.account, account));
 }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { erasures, webhooks } from '../../db/schema';
+import { erasures, receivers } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
@@ -21,13 +21,13 @@ export async function deleteWebhook(
   { id }: { id: Id<'webhook'> },
 ): Promise<void> {
   const account = context.principal.account.number;
-  const number = sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
+  const number = sql<number>`(select number from ${receivers} where ${isWebhook(account, id)})`;
   await context.ledger.change({
     record: userActivity(context, 'webhook.deleted', id),
-    guards: [targetExists('webhook', webhooks, isWebhook(account, id))],
+    guards: [targetExists('webhook', receivers, isWebhook(account, id))],
     changes: (write) => [
-      write.insert(erasures).values({ kind: 'webhook', account, number }),
-      write.delete(webhooks).where(isWebhook(account, id)),
+      write.insert(erasures).values({ kind: 'receiver', account, number }),
+      write.delete(receivers).where(isWebhook(account, id)),
       closeFeed(write, account),
     ],
     answer: null,

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { webhooks } from '../../db/schema';
+import { receivers } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { targetExists, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
@@ -29,13 +29,13 @@ export async function rotateSecret(
   const rotated = { ...presentWebhook({ ...row, updatedAt: now }), secret };
   await ledger.change({
     record: userActivity(context, 'webhook.secret_rotated', row.id),
-    guards: [targetExists('webhook', webhooks, isWebhook(account, row.id))],
+    guards: [targetExists('webhook', receivers, isWebhook(account, row.id))],
     changes: (write) => [
       write
-        .update(webhooks)
+        .update(receivers)
         .set({
           secret: encrypted,
-          oldSecret: webhooks.secret,
+          oldSecret: receivers.secret,
           oldSecretExpiresAt: now + OLD_SECRET_LIFETIME,
           updatedAt: now,
         })

@@ -20,7 +20,7 @@ export async function testWebhook(
   const event = 'webhook.test';
   const payload = writePayload(event, context.runtime.now(), { webhook_id: webhook.id });
   const delivery = {
-    webhook: webhook.number,
+    receiver: webhook.number,
     event,
     original: null,
     pos: null,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { webhooks } from '../../db/schema';
+import { receivers } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import { targetExists, userActivity } from '../../http/activity';
@@ -11,7 +11,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { enqueueWebhook } from '../../outbox/enqueue';
+import { enqueueMessage } from '../../outbox/enqueue';
 import { closeFeed, openFeed } from '../../outbox/feed';
 import { activationColumns } from '../activation';
 import { requireAgents } from '../named-agents';
@@ -57,15 +57,15 @@ export async function updateWebhook(
     ...activationColumns(
       account,
       fields.is_active,
-      fields.url === undefined ? sql`0` : sql`${webhooks.url} <> ${fields.url}`,
+      fields.url === undefined ? sql`0` : sql`${receivers.url} <> ${fields.url}`,
       now,
     ),
   };
   const [[row]] = await context.ledger.change({
     record: userActivity(context, 'webhook.updated', id, { changes: Object.keys(fields) }),
-    guards: [targetExists('webhook', webhooks, isWebhook(account, id))],
+    guards: [targetExists('webhook', receivers, isWebhook(account, id))],
     changes: (write) => [
-      write.update(webhooks).set(columns).where(isWebhook(account, id)).returning(),
+      write.update(receivers).set(columns).where(isWebhook(account, id)).returning(),
       ...openFeed(write, account),
       closeFeed(write, account),
     ],
@@ -73,9 +73,9 @@ export async function updateWebhook(
   });
   if (!row) throw notFound('webhook');
   if (row.dueAt !== null && row.dueAt <= now) {
-    await enqueueWebhook(
-      config.webhooks,
-      { shard: principal.shard, account, webhook: row.number },
+    await enqueueMessage(
+      config.delivery,
+      { shard: principal.shard, account, receiver: row.number },
       row,
     );
   }

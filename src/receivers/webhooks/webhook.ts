@@ -1,7 +1,7 @@
 import { and, eq, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
-import { ACCOUNT_EVENTS, PERMISSION_EVENTS, webhooks } from '../../db/schema';
+import { ACCOUNT_EVENTS, PERMISSION_EVENTS, receivers } from '../../db/schema';
 import type { Config } from '../../env';
 import { invalidRequest } from '../../errors';
 import type { RequestContext } from '../../http/context';
@@ -163,13 +163,13 @@ export function presentWebhook(row: ShownRow): Webhook {
  * webhooks.
  */
 export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
-  return and(eq(webhooks.account, account), eq(webhooks.id, id), eq(webhooks.kind, 'webhook'));
+  return and(eq(receivers.account, account), eq(receivers.id, id), eq(receivers.kind, 'webhook'));
 }
 
 /** Preloads the webhook in the path. */
 export async function preloadWebhook(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
-  return { webhook: id && reader.select().from(webhooks).where(isWebhook(account, id)) };
+  return { webhook: id && reader.select().from(receivers).where(isWebhook(account, id)) };
 }
 
 /**
@@ -186,7 +186,7 @@ export async function preloadAgents(c: RequestContext, reader: Reader, account: 
  * @throws Problem `invalid_request`
  */
 export function requireTarget(
-  { webhooks: { allowInsecure } }: Config,
+  { delivery: { allowInsecure } }: Config,
   url: string | undefined,
 ): void {
   const fault = url === undefined ? null : findTargetFault(url, allowInsecure);

@@ -204,7 +204,7 @@ describe('a subscription', () => {
 
   it('is stored encrypted', async () => {
     const { device } = await makeScene();
-    const { results } = await env.DB.prepare('select * from webhooks where kind = 3').all<Json>();
+    const { results } = await env.DB.prepare('select * from receivers where kind = 3').all<Json>();
     const texts = results.flatMap((row) =>
       Object.values(row).map((value) =>
         Array.isArray(value) ? String.fromCharCode(...value) : String(value),

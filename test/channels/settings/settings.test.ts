@@ -45,7 +45,7 @@ async function insertReceiver(
 ): Promise<Id<'chan'>> {
   const id = makeId('webhook', account.world.now, crypto.getRandomValues(new Uint8Array(10)));
   await env.DB.prepare(
-    `insert into webhooks (account, id, kind, name, url, events, is_active, secret, starts_after, created_at, updated_at)
+    `insert into receivers (account, id, kind, name, url, events, is_active, secret, starts_after, created_at, updated_at)
      select number, ?, ?, 'Channel', '', '[]', 1, x'', 0, 0, 0 from accounts where id = ?`,
   )
     .bind(idBytes(id), RECEIVER_KINDS.indexOf(kind), idBytes(account.id))

@@ -57,13 +57,13 @@ describe('a channel for Slack', () => {
       .join();
     const everything = [
       shown,
-      await stored('webhooks'),
+      await stored('receivers'),
       await stored('activity'),
       logs.mock.calls.join(),
     ].join();
     for (const secret of [slack.token, slack.signingSecret, token])
       expect(everything).not.toContain(secret);
-    expect([await stored('webhooks'), logs.mock.calls.join()].join()).not.toContain('csh_');
+    expect([await stored('receivers'), logs.mock.calls.join()].join()).not.toContain('csh_');
     logs.mockRestore();
   });
 

@@ -104,7 +104,7 @@ export async function linkPath(
   if (!keyring) throw new Error('there is no root secret');
   const id = parseId('chan', channel.id);
   if (!id) throw new Error('the channel has no id');
-  const row = await world.env.DB.prepare('select secret from webhooks where id = ?')
+  const row = await world.env.DB.prepare('select secret from receivers where id = ?')
     .bind(idBytes(id))
     .first<Json>();
   const linked = { id: withPrefix('webhook', id), secret: Uint8Array.from(row.secret) };

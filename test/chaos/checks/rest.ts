@@ -14,13 +14,13 @@ const OF_ACCOUNTS = [
     'trees',
     'erased_entries',
     'activity',
-    'webhooks',
+    'receivers',
   ],
-  ...['webhook_feeds', 'file_outcomes', 'connections', 'connection_calls', 'connection_reads'],
+  ...['event_feeds', 'file_outcomes', 'connections', 'connection_calls', 'connection_reads'],
 ];
 
 /**
- * Checks that deleted agents, webhooks and accounts, and moved accounts on their old shard, leave
+ * Checks that deleted agents, receivers and accounts, and moved accounts on their old shard, leave
  * no rows, and that every permission has its own contents.
  */
 export function checkRest(findings: Findings, stored: Stored): void {
@@ -31,7 +31,7 @@ export function checkRest(findings: Findings, stored: Stored): void {
   for (const table of OF_AGENTS) {
     demandNone('agents', table, 'agent is not null and agent not in (select number from agents)');
   }
-  demandNone('webhooks', 'deliveries', 'webhook not in (select number from webhooks)');
+  demandNone('receivers', 'deliveries', 'receiver not in (select number from receivers)');
   demandNone(
     'permissions',
     'permission_contents',

@@ -54,7 +54,7 @@ export async function fillAccount(
      select account, randomblob(16), id, 'Laptop', randomblob(77), 0, created_at, iif(status = 3, updated_at, null)
      from members where account = ${account}`,
     // Nobody is sent the copies.
-    `update webhook_feeds set due_at = null,
+    `update event_feeds set due_at = null,
        position = (select max(pos) from audit_entries where pos < ${(account + 1) * LOG_SPAN})
      where account = ${account}`,
     // As if the copies were counted.
@@ -152,7 +152,7 @@ class Copies {
         'deliveries',
         count,
         { id: this.id('t.id'), status: '1', attempts: '1', due_at: 'null', created_at: created },
-        `t.webhook in (select number from webhooks where account = ${account})`,
+        `t.receiver in (select number from receivers where account = ${account})`,
       ),
       // Members who left. Their e-mail addresses are free again, so all may have the same one.
       this.copy(
@@ -215,10 +215,10 @@ class Copies {
         first('connections'),
       ),
       this.copy(
-        'webhooks',
+        'receivers',
         more(webhooks),
         { number: 'null', id: this.id('t.id'), inbound_hash: 'null' },
-        first('webhooks', 'and kind = 0'),
+        first('receivers', 'and kind = 0'),
       ),
       this.copy(
         'permissions',

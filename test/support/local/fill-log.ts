@@ -36,7 +36,7 @@ export function fillLog(state: string, entries: number): void {
       details,
     );
   }
-  database.prepare('update webhook_feeds set due_at = 1 where account = ?').run(account);
+  database.prepare('update event_feeds set due_at = 1 where account = ?').run(account);
   database.exec('commit; pragma wal_checkpoint(truncate)');
   database.close();
 }

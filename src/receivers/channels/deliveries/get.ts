@@ -46,7 +46,7 @@ export function getChannelDelivery(
   { delivery }: { delivery: FoundDelivery },
 ): ChannelDeliveryDetail {
   return {
-    ...presentChannelDelivery(withPrefix('chan', delivery.webhookId), delivery),
+    ...presentChannelDelivery(withPrefix('chan', delivery.receiverId), delivery),
     ...presentDetail(context, delivery),
   };
 }

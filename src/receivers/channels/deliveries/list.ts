@@ -45,7 +45,7 @@ export function listChannelDeliveries(
 ): Promise<Page<ChannelDelivery>> {
   const id = withPrefix('chan', channel.id);
   const present = (row: ListedDelivery) => presentChannelDelivery(id, row);
-  return listDeliveriesAs(context, { webhook: channel, ...input }, present, preloaded);
+  return listDeliveriesAs(context, { receiver: channel, ...input }, present, preloaded);
 }
 
 export const listChannelDeliveriesRoute = new Hono().get(

@@ -23,11 +23,11 @@ export function redeliverByChannel(
   context: UserContext,
   { delivery }: { delivery: FoundDelivery },
 ): Promise<ChannelDelivery> {
-  const { webhookId, aboutPermission, reminder, member, slackChannel } = delivery;
+  const { receiverId, aboutPermission, reminder, member, slackChannel } = delivery;
   return redeliverAs(context, delivery, {
     noun: 'channel',
     present: (row) =>
-      presentChannelDelivery(withPrefix('chan', webhookId), {
+      presentChannelDelivery(withPrefix('chan', receiverId), {
         ...row,
         aboutPermission,
         reminder,

@@ -1,7 +1,7 @@
 import { and, eq, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../../db/database';
-import { webhooks } from '../../../db/schema';
+import { receivers } from '../../../db/schema';
 import type { Runtime } from '../../../env';
 import { EXAMPLE, exampleId } from '../../../http/examples';
 import { idField, timeField } from '../../../http/response-fields';
@@ -12,7 +12,7 @@ import { formatTime } from '../../../lib/time';
 import { type Id, idBytes, withPrefix } from '../../../lib/typeid';
 import type { ReceiverRow } from '../../receiver';
 
-// A device of a member is a row of the table `webhooks`: it has its own deliveries and its own
+// A device of a member is a row of the table `receivers`: it has its own deliveries and its own
 // state, so that one that is slow or gone delays no other.
 
 /** Maximum number of devices of a member. */
@@ -63,14 +63,14 @@ export function selectDevices(
 ) {
   return reader
     .select({
-      id: webhooks.id,
-      name: webhooks.name,
-      createdAt: webhooks.createdAt,
-      config: webhooks.config,
+      id: receivers.id,
+      name: receivers.name,
+      createdAt: receivers.createdAt,
+      config: receivers.config,
     })
-    .from(webhooks)
-    .where(and(eq(webhooks.account, account), eq(webhooks.member, member)))
-    .orderBy(webhooks.id);
+    .from(receivers)
+    .where(and(eq(receivers.account, account), eq(receivers.member, member)))
+    .orderBy(receivers.id);
 }
 
 export type DeviceRow = ReturnType<typeof selectDevices>['_']['result'][number];
@@ -78,9 +78,9 @@ export type DeviceRow = ReturnType<typeof selectDevices>['_']['result'][number];
 /** The condition that finds the device with this identifier, if the member has it. */
 export function isDeviceOf(account: number, member: Id<'member'>, id: Id<'push'>) {
   return and(
-    eq(webhooks.account, account),
-    eq(webhooks.member, member),
-    eq(webhooks.id, withPrefix('webhook', id)),
+    eq(receivers.account, account),
+    eq(receivers.member, member),
+    eq(receivers.id, withPrefix('webhook', id)),
   );
 }
 

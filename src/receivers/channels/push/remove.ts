@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { webhooks } from '../../../db/schema';
+import { receivers } from '../../../db/schema';
 import { userAccess } from '../../../http/access';
 import { targetExists, userActivity } from '../../../http/activity';
 import type { UserContext } from '../../../http/context';
@@ -25,7 +25,7 @@ export async function removePushDevice(
   const found = isDeviceOf(account, member.id, id);
   await ledger.change({
     record: userActivity(context, 'notifications.updated', id, { changes: ['push'] }),
-    guards: [targetExists('device', webhooks, found)],
+    guards: [targetExists('device', receivers, found)],
     changes: (write) => endDevices(write, account, found),
     answer: null,
   });

@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { webhooks } from '../../../db/schema';
+import { receivers } from '../../../db/schema';
 import { invalidRequest, Problem } from '../../../errors';
 import { userActivity } from '../../../http/activity';
 import { newId, type UserContext } from '../../../http/context';
@@ -84,21 +84,21 @@ export async function subscribeDevice(
     isActive: true,
     member: member.id,
   };
-  const isOwn = and(eq(webhooks.account, account), eq(webhooks.member, member.id));
-  const digest = sql`${webhooks.config} ->> 'endpoint_digest'`;
+  const isOwn = and(eq(receivers.account, account), eq(receivers.member, member.id));
+  const digest = sql`${receivers.config} ->> 'endpoint_digest'`;
   await ledger.change({
     record: userActivity(context, 'notifications.updated', id, { changes: ['push'] }),
     guards: [
       {
         name: 'device_is_new',
         holds: sql`not exists (
-          select 1 from ${webhooks} where ${isOwn} and ${digest} = ${columns.config.endpoint_digest}
+          select 1 from ${receivers} where ${isOwn} and ${digest} = ${columns.config.endpoint_digest}
         )`,
         otherwise: new Problem('conflict', 'This device is notified already. Load the page again.'),
       },
       {
         name: 'devices_below_limit',
-        holds: sql`(select count(*) from ${webhooks} where ${isOwn}) < ${MAX_DEVICES}`,
+        holds: sql`(select count(*) from ${receivers} where ${isOwn}) < ${MAX_DEVICES}`,
         otherwise: new Problem(
           'conflict',
           `You have ${MAX_DEVICES} devices, the maximum. Remove one first.`,
@@ -106,7 +106,7 @@ export async function subscribeDevice(
       },
     ],
     changes: (write) => [
-      write.insert(webhooks).values({ ...row, account }),
+      write.insert(receivers).values({ ...row, account }),
       ...openFeed(write, account),
     ],
     answer: null,
@@ -132,7 +132,7 @@ export async function renewDevice(
     subscription,
     key,
   });
-  const digest = sql`${webhooks.config} ->> 'endpoint_digest'`;
+  const digest = sql`${receivers.config} ->> 'endpoint_digest'`;
   const found = and(
     isDeviceOf(account, member.id, id),
     sql`${digest} = ${await endpointDigest(old_endpoint)}`,
@@ -142,7 +142,7 @@ export async function renewDevice(
     guards: [
       {
         name: 'device_has_endpoint',
-        holds: sql`exists (select 1 from ${webhooks} where ${found})`,
+        holds: sql`exists (select 1 from ${receivers} where ${found})`,
         otherwise: new Problem(
           'conflict',
           'The device was removed, or renewed at the same time. Load the page again.',
@@ -151,12 +151,12 @@ export async function renewDevice(
     ],
     changes: (write) => [
       write
-        .update(webhooks)
+        .update(receivers)
         .set({
           ...columns,
           // The state was that of the old endpoint. A worker that sends to it stops.
           ...{ isSlow: true, failingSince: null, lease: null },
-          dueAt: sql`iif(${webhooks.dueAt} is null, null, ${runtime.now()})`,
+          dueAt: sql`iif(${receivers.dueAt} is null, null, ${runtime.now()})`,
           updatedAt: runtime.now(),
         })
         .where(found),
@@ -170,7 +170,7 @@ async function requireSubscription(
   { config }: UserContext,
   { endpoint, p256dh, key }: Omit<Subscription, 'old_endpoint'>,
 ): Promise<void> {
-  const fault = findTargetFault(endpoint, config.webhooks.allowInsecure);
+  const fault = findTargetFault(endpoint, config.delivery.allowInsecure);
   if (fault) throw invalidRequest([{ path: 'body.endpoint', message: fault }]);
   if (!(await isPoint(p256dh)))
     throw invalidRequest([{ path: 'body.p256dh', message: 'must be a point on P-256' }]);

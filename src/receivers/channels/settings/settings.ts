@@ -2,7 +2,7 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { idList } from '../../../db/columns';
 import type { Reader } from '../../../db/database';
-import { CHANNEL_KINDS, notificationSettings, webhooks } from '../../../db/schema';
+import { CHANNEL_KINDS, notificationSettings, receivers } from '../../../db/schema';
 import { Problem } from '../../../errors';
 import type { MemberRef, UserPrincipal } from '../../../http/context';
 import { EXAMPLE, exampleId } from '../../../http/examples';
@@ -211,13 +211,13 @@ export function selectChannels(reader: Reader, account: SQL<number>, ids: Id<'ch
   // As one parameter, because D1 allows at most 100 per statement.
   const wanted = idList(ids);
   return reader
-    .select({ id: webhooks.id })
-    .from(webhooks)
+    .select({ id: receivers.id })
+    .from(receivers)
     .where(
       and(
-        eq(webhooks.account, account),
-        inArray(webhooks.kind, CHANNEL_KINDS),
-        sql`${webhooks.id} in ${wanted}`,
+        eq(receivers.account, account),
+        inArray(receivers.kind, CHANNEL_KINDS),
+        sql`${receivers.id} in ${wanted}`,
       ),
     );
 }

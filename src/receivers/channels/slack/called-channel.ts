@@ -7,8 +7,8 @@ import {
   members,
   permissionContents,
   permissions,
+  receivers,
   slackLinks,
-  webhooks,
 } from '../../../db/schema';
 import type { AccountRef, MemberRef, RequestContext } from '../../../http/context';
 import {
@@ -95,15 +95,15 @@ function selectChannel(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({
       ...accountColumns,
-      number: webhooks.number,
-      id: webhooks.id,
-      kind: webhooks.kind,
-      isActive: webhooks.isActive,
-      secret: webhooks.secret,
+      number: receivers.number,
+      id: receivers.id,
+      kind: receivers.kind,
+      isActive: receivers.isActive,
+      secret: receivers.secret,
     })
-    .from(webhooks)
-    .innerJoin(accounts, eq(accounts.number, webhooks.account))
-    .where(inArray(webhooks.inboundHash, hashes));
+    .from(receivers)
+    .innerJoin(accounts, eq(accounts.number, receivers.account))
+    .where(inArray(receivers.inboundHash, hashes));
 }
 
 /**
@@ -118,7 +118,7 @@ export async function loadActedOn(
   const account = sql<number>`${accountNumber}`;
   const isLink = and(
     eq(slackLinks.account, account),
-    eq(slackLinks.webhook, number),
+    eq(slackLinks.receiver, number),
     eq(slackLinks.team, user.teamId),
     eq(slackLinks.slackUser, user.id),
   );

@@ -117,7 +117,7 @@ function linkedContext(
   const reference = {
     kind: 'slack_link',
     account: own.number,
-    webhook: number,
+    receiver: number,
     team: submission.user.teamId,
     slackUser: submission.user.id,
     member,

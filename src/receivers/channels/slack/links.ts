@@ -1,6 +1,6 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../../db/database';
-import { slackLinks, webhooks } from '../../../db/schema';
+import { receivers, slackLinks } from '../../../db/schema';
 import { Problem } from '../../../errors';
 import { targetExists, userActivity } from '../../../http/activity';
 import type { MemberRef, UserContext } from '../../../http/context';
@@ -29,16 +29,16 @@ export async function listSlackLinks(
   const [rows] = await reader.load([
     reader
       .select({
-        channel: webhooks.id,
-        name: webhooks.name,
+        channel: receivers.id,
+        name: receivers.name,
         team: slackLinks.team,
         user: slackLinks.slackUser,
         linkedAt: sql<number>`${slackLinks.createdAt}`.as('linked_at'),
       })
       .from(slackLinks)
       .innerJoin(
-        webhooks,
-        and(eq(webhooks.account, slackLinks.account), eq(webhooks.number, slackLinks.webhook)),
+        receivers,
+        and(eq(receivers.account, slackLinks.account), eq(receivers.number, slackLinks.receiver)),
       )
       .where(
         and(eq(slackLinks.account, principal.account.number), eq(slackLinks.member, member.id)),
@@ -61,8 +61,8 @@ export function selectLinkedChannel(reader: Reader, account: SQL<number>, id: st
     channel &&
     reader
       .select()
-      .from(webhooks)
-      .where(and(isChannel(account, channel), eq(webhooks.kind, 'slack')))
+      .from(receivers)
+      .where(and(isChannel(account, channel), eq(receivers.kind, 'slack')))
   );
 }
 
@@ -78,15 +78,15 @@ export async function linkSlackUser(
 ): Promise<void> {
   const account = context.principal.account.number;
   const id = withPrefix('chan', channel.id);
-  const isUnchanged = and(isChannel(account, id), eq(webhooks.secret, channel.secret));
+  const isUnchanged = and(isChannel(account, id), eq(receivers.secret, channel.secret));
   const link = { member: member.id, createdAt: context.runtime.now() };
-  const key = { account, webhook: channel.number, team: user.teamId, slackUser: user.id };
+  const key = { account, receiver: channel.number, team: user.teamId, slackUser: user.id };
   await context.ledger.change({
     record: userActivity(context, 'slack_user.linked', id),
     guards: [
       {
         name: 'channel_was_as_read',
-        holds: hasRow(webhooks, isUnchanged),
+        holds: hasRow(receivers, isUnchanged),
         otherwise: new Problem(
           'conflict',
           'The channel was changed meanwhile. Press the button in Slack again.',
@@ -98,7 +98,7 @@ export async function linkSlackUser(
         .insert(slackLinks)
         .values({ ...key, ...link })
         .onConflictDoUpdate({
-          target: [slackLinks.account, slackLinks.webhook, slackLinks.team, slackLinks.slackUser],
+          target: [slackLinks.account, slackLinks.receiver, slackLinks.team, slackLinks.slackUser],
           set: link,
         }),
     ],
@@ -117,7 +117,7 @@ export async function unlinkSlackUser(
   const account = context.principal.account.number;
   const isOwn = and(
     eq(slackLinks.account, account),
-    sql`${slackLinks.webhook} = (select number from ${webhooks} where ${isChannel(account, channel)})`,
+    sql`${slackLinks.receiver} = (select number from ${receivers} where ${isChannel(account, channel)})`,
     eq(slackLinks.team, user.teamId),
     eq(slackLinks.slackUser, user.id),
     eq(slackLinks.member, member.id),
@@ -134,9 +134,9 @@ export async function unlinkSlackUser(
 export function endLinksOfChannel(
   write: RecordWriter,
   account: number,
-  webhook: number | SQL<number>,
+  channel: number | SQL<number>,
 ) {
   return write
     .delete(slackLinks)
-    .where(and(eq(slackLinks.account, account), eq(slackLinks.webhook, webhook)));
+    .where(and(eq(slackLinks.account, account), eq(slackLinks.receiver, channel)));
 }

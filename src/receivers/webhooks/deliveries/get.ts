@@ -47,7 +47,7 @@ export function getDelivery(
   context: UserContext,
   { delivery }: { delivery: FoundDelivery },
 ): DeliveryDetail {
-  return { ...presentDelivery(delivery.webhookId, delivery), ...presentDetail(context, delivery) };
+  return { ...presentDelivery(delivery.receiverId, delivery), ...presentDetail(context, delivery) };
 }
 
 export const getDeliveryRoute = new Hono().get(

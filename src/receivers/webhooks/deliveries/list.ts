@@ -44,7 +44,7 @@ export function listDeliveries(
   input: ListInput,
   preloaded?: DeliveryRows,
 ): Promise<Page<Delivery>> {
-  const present = (row: ListedDelivery) => presentDelivery(input.webhook.id, row);
+  const present = (row: ListedDelivery) => presentDelivery(input.receiver.id, row);
   return listDeliveriesAs(context, input, present, preloaded);
 }
 
@@ -62,7 +62,7 @@ export const listDeliveriesRoute = new Hono().get(
   query(DeliveryListQuery),
   async (c) => {
     const input = {
-      webhook: requireRow(c.var.loaded.webhook, 'webhook'),
+      receiver: requireRow(c.var.loaded.webhook, 'webhook'),
       ...c.req.valid('query'),
     };
     return answer(c, await listDeliveries(c.var.context, input, c.var.loaded.page));

@@ -21,7 +21,7 @@ export async function redeliver(
 ): Promise<Delivery> {
   return redeliverAs(context, delivery, {
     noun: 'webhook',
-    present: (row) => presentDelivery(delivery.webhookId, row),
+    present: (row) => presentDelivery(delivery.receiverId, row),
   });
 }
 

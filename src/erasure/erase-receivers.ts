@@ -7,20 +7,20 @@ import { deleteRows, hasNoRow } from './delete-rows';
 import { DELETE_LIMIT } from './erase-agents';
 import { runErasure } from './run-erasure';
 
-/** Webhooks that one slice looks at. */
-const WEBHOOKS = 50;
+/** Receivers that one slice looks at. */
+const RECEIVERS = 50;
 
 /**
- * Erases a slice of the deliveries of deleted webhooks. Safe to stop at any point and to repeat.
+ * Erases a slice of the deliveries of deleted receivers. Safe to stop at any point and to repeat.
  * @returns whether there may be more to erase
  */
-export async function eraseWebhookDeliveries(database: Database): Promise<boolean> {
+export async function eraseReceiverDeliveries(database: Database): Promise<boolean> {
   const [next] = await database.load([
     database
       .select({ id: erasures.id, account: erasures.account })
       .from(erasures)
-      .where(and(eq(erasures.kind, 'webhook'), isNotMoving(erasures.account)))
-      .limit(WEBHOOKS),
+      .where(and(eq(erasures.kind, 'receiver'), isNotMoving(erasures.account)))
+      .limit(RECEIVERS),
   ]);
   if (next.length === 0) return false;
   const ids = numberList(next.map(({ id }) => id));
@@ -28,15 +28,18 @@ export async function eraseWebhookDeliveries(database: Database): Promise<boolea
   const { build } = database;
   const statements = [
     build.run(
-      deleteRows(deliveries, { where: sql`${deliveries.webhook} in ${gone}`, limit: DELETE_LIMIT }),
+      deleteRows(deliveries, {
+        where: sql`${deliveries.receiver} in ${gone}`,
+        limit: DELETE_LIMIT,
+      }),
     ),
     build
       .delete(erasures)
       .where(
         and(
-          eq(erasures.kind, 'webhook'),
+          eq(erasures.kind, 'receiver'),
           sql`${erasures.number} in ${gone}`,
-          hasNoRow(deliveries, eq(deliveries.webhook, erasures.number)),
+          hasNoRow(deliveries, eq(deliveries.receiver, erasures.number)),
         ),
       ),
   ];

@@ -1,6 +1,6 @@
 import type { Cost } from '../db/database';
 import { openShard } from '../db/shards';
-import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env';
+import { type DeliveryMessage, type Env, type Runtime, readConfig } from '../env';
 import { serviceAuthority } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { SendLimits } from '../receivers/channels/send-limits';
@@ -15,20 +15,20 @@ import { consume, type RemainingWork, type WaitUntil } from './consume';
 const MAX_ACCOUNT_WAIT = 250;
 
 /**
- * Handles the messages of the two webhook queues: creates the deliveries of pending events, and
+ * Handles the messages of the two delivery queues: creates the deliveries of pending events, and
  * makes the attempts that are due. If a queue loses a message, a task of every minute sends
  * another.
  * @param waitUntil takes over attempts that no server answers, so that a slow server delays no
  *   other message
  */
-export async function consumeWebhookQueue(
-  batch: MessageBatch<WebhookMessage>,
+export async function consumeDeliveryQueue(
+  batch: MessageBatch<DeliveryMessage>,
   env: Env,
   runtime: Runtime,
   waitUntil?: WaitUntil,
 ): Promise<void> {
-  const describe = ({ shard, account, webhook }: WebhookMessage) => {
-    return { shard, account_number: account, webhook_number: webhook };
+  const describe = ({ shard, account, receiver }: DeliveryMessage) => {
+    return { shard, account_number: account, receiver_number: receiver };
   };
   await consume(
     batch,
@@ -40,7 +40,7 @@ export async function consumeWebhookQueue(
 }
 
 async function startWork(
-  message: WebhookMessage,
+  message: DeliveryMessage,
   cost: Cost,
   env: Env,
   runtime: Runtime,
