@@ -76,7 +76,7 @@ export async function deleteAccount(
       {
         name: 'account_is_on_this_shard',
         holds: hasRow(accounts, eq(accounts.number, number)),
-        otherwise: unavailable(),
+        otherwise: () => unavailable(),
       },
     ],
     changes: (write) => [

@@ -103,7 +103,7 @@ export async function updateAccount(
     record: changedFields.length > 0 ? changed : resumed,
     furtherRecords: resumes && changedFields.length > 0 ? [resumed] : [],
     guards: [
-      { name: 'account_was_as_read', holds: hasRow(accounts, found), otherwise: conflict() },
+      { name: 'account_was_as_read', holds: hasRow(accounts, found), otherwise: () => conflict() },
     ],
     changes: (write) => [
       write.update(accounts).set(columns).where(found).returning(),

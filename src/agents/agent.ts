@@ -106,8 +106,9 @@ export function activeOwnerGuard(account: number, owner: Id<'member'>): Guard {
   return {
     name: 'owner_is_active_member',
     holds: hasRow(members, isActive),
-    otherwise: invalidRequest([
-      { path: 'body.owner_id', message: 'must be the id of an active member of the account' },
-    ]),
+    otherwise: () =>
+      invalidRequest([
+        { path: 'body.owner_id', message: 'must be the id of an active member of the account' },
+      ]),
   };
 }

@@ -112,10 +112,11 @@ function agentLimitGuard(account: number): Guard {
     holds: sql`not exists (
       select 1 from ${agents} where ${agents.account} = ${account} limit 1 offset ${MAX_AGENTS - 1}
     )`,
-    otherwise: new Problem(
-      'conflict',
-      `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`,
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`,
+      ),
   };
 }
 

@@ -112,10 +112,11 @@ function belowLimitGuard(account: number): Guard {
     holds: sql`(
       select count(*) from ${connections} where ${connections.account} = ${account}
     ) < ${MAX_CONNECTIONS}`,
-    otherwise: new Problem(
-      'conflict',
-      `The account has ${MAX_CONNECTIONS} connections, the maximum. Delete one first.`,
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        `The account has ${MAX_CONNECTIONS} connections, the maximum. Delete one first.`,
+      ),
   };
 }
 

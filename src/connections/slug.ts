@@ -32,9 +32,10 @@ export function freeSlugGuard(account: number, slug: string): Guard {
   return {
     name: 'slug_is_free',
     holds: sql`not ${isTaken}`,
-    otherwise: new Problem(
-      'conflict',
-      `The account has another connection with the slug ${slug}. Choose another \`slug\`.`,
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        `The account has another connection with the slug ${slug}. Choose another \`slug\`.`,
+      ),
   };
 }

@@ -110,10 +110,11 @@ function asReadGuard({ account, id, updatedAt }: ConnectionRow): Guard {
   return {
     name: 'connection_is_as_read',
     holds: hasRow(connections, isAsRead),
-    otherwise: new Problem(
-      'conflict',
-      'The connection was changed at the same time. Read it, and send the request again.',
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        'The connection was changed at the same time. Read it, and send the request again.',
+      ),
   };
 }
 

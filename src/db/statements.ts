@@ -1,6 +1,7 @@
-import { Param, Placeholder, type SQL } from 'drizzle-orm';
+import { getTableColumns, Param, Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { type Mapping, resultMapper } from './result-mapper';
 
 /** A built statement. `Database.run` runs it as part of a batch. */
@@ -53,6 +54,15 @@ export function prepareWrite<B, S extends Statement>(
     prepared ??= fixText(build(given));
     return prepared(values);
   };
+}
+
+/** A placeholder for each column of a table, by the names of the columns in the schema. */
+export function placeholdersOf<T extends SQLiteTable>(
+  table: T,
+): Record<keyof T['_']['columns'], Placeholder> {
+  const names = Object.keys(getTableColumns(table));
+  const placeholders = names.map((name) => [name, sql.placeholder(name)]);
+  return Object.fromEntries(placeholders) as Record<keyof T['_']['columns'], Placeholder>;
 }
 
 /** SQL that was built: its text, and the values of its parameters. */

@@ -20,7 +20,7 @@ export async function runErasure(
     const results: readonly unknown[] = await database.run([check, ...statements] as Batch);
     return results.slice(1) as readonly D1Result[];
   } catch (error) {
-    if (error instanceof GuardFailed) throw guard.otherwise;
+    if (error instanceof GuardFailed) throw guard.otherwise();
     throw error;
   }
 }

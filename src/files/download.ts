@@ -156,7 +156,7 @@ async function recordDownload(
   const guard = {
     name: 'download_is_first',
     holds: hasRow(files, isFirst),
-    otherwise: new NotFirst(),
+    otherwise: () => new NotFirst(),
   };
   try {
     await ledger.change({ record, guards: [guard], changes, answer: null });

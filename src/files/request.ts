@@ -68,10 +68,11 @@ function processingLimitGuard(account: number): Guard {
       select count(*) from ${files}
       where ${files.account} = ${account} and ${files.status} = ${codeOf(FILE_STATUSES, 'processing')}
     ) < ${MAX_PROCESSING}`,
-    otherwise: new Problem(
-      'too_many_exports',
-      `The account has ${MAX_PROCESSING} processing exports and reports, which is the maximum. Wait until one is finished.`,
-      { headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
-    ),
+    otherwise: () =>
+      new Problem(
+        'too_many_exports',
+        `The account has ${MAX_PROCESSING} processing exports and reports, which is the maximum. Wait until one is finished.`,
+        { headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
+      ),
   };
 }

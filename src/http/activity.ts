@@ -80,5 +80,5 @@ export function accountNumberSql(id: Id<'user'>): SQL<number> {
  * @param what the record in the answer `not_found`
  */
 export function targetExists(what: string, table: SQLiteTable, found: SQL | undefined): Guard {
-  return { name: 'target_exists', holds: hasRow(table, found), otherwise: notFound(what) };
+  return { name: 'target_exists', holds: hasRow(table, found), otherwise: () => notFound(what) };
 }

@@ -18,7 +18,9 @@ const MAX_USER_AGENT_LENGTH = 1_024;
  * unconfigured service answers `unavailable`.
  */
 export function prepareRequest(runtime: Runtime) {
+  const settingsOf = keepByEnv(readConfig);
   return createMiddleware<AppEnv>(async (c, next) => {
+    keepVariables(c);
     const given = c.req.header('X-Request-Id') ?? '';
     const requestId = REQUEST_ID.test(given) ? given : newId(runtime, 'req');
     const cost = new Cost();
@@ -31,7 +33,7 @@ export function prepareRequest(runtime: Runtime) {
       userAgent: (c.req.header('User-Agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
     });
     await withLogFields({ request_id: requestId }, async () => {
-      await answer(c, next, c.env);
+      await answer(c, next, settingsOf(c.env));
       log('request', {
         ...describeRequest(c),
         duration_ms: runtime.now() - start,
@@ -49,8 +51,34 @@ export function prepareRequest(runtime: Runtime) {
   });
 }
 
-async function answer(c: HonoContext<AppEnv>, next: Next, env: Env): Promise<void> {
-  const settings = readConfig(env);
+/** Reads the settings of each environment once. An isolate has one; tests have several. */
+function keepByEnv<T>(read: (env: Env) => T): (env: Env) => T {
+  const kept = new WeakMap<Env, T>();
+  return (env) => {
+    const settings = kept.get(env) ?? read(env);
+    kept.set(env, settings);
+    return settings;
+  };
+}
+
+/**
+ * Keeps the variables of a request in one object. Hono makes a new object of all of them each time
+ * that `c.var` is read, which a request does some thirty times.
+ */
+function keepVariables(c: HonoContext<AppEnv>): void {
+  const variables: Record<string, unknown> = {};
+  Object.defineProperty(c, 'var', { value: variables });
+  c.get = (name: string) => variables[name];
+  c.set = (name: string, value: unknown) => {
+    variables[name] = value;
+  };
+}
+
+async function answer(
+  c: HonoContext<AppEnv>,
+  next: Next,
+  settings: ReturnType<typeof readConfig>,
+): Promise<void> {
   if ('config' in settings) {
     c.set('config', settings.config);
     await next();

@@ -50,10 +50,12 @@ export async function bearerCredential(c: RequestContext): Promise<string> {
 
 /**
  * Whether a credential is the operator token. Compares digests, so that the time taken reveals
- * nothing about the token.
+ * nothing about the token but its length.
  */
 export async function isOperatorToken(c: RequestContext, credential: string): Promise<boolean> {
-  return equalBytes(await sha256(credential), await sha256(c.var.config.adminToken));
+  const { adminToken } = c.var.config;
+  if (credential.length !== adminToken.length) return false;
+  return equalBytes(await sha256(credential), await sha256(adminToken));
 }
 
 /**
@@ -69,9 +71,8 @@ function parseBearer(credential: string) {
 }
 
 /**
- * Finds the caller who presents a credential. Takes one round trip, and one more for each time the
- * account was moved to another shard; none for a malformed credential. For JWTs see
- * {@link authenticateIdentity}.
+ * Finds the caller who presents a credential. Takes round trips as {@link findCaller} says; none for
+ * a malformed credential. For JWTs see {@link authenticateIdentity}.
  * @param queries makes the preload's queries, which run in the same round trip
  * @param mayCreateAccount whether a person who signs in for the first time with the identity
  *   provider gets an account

@@ -183,17 +183,19 @@ const callerTemplates = new Map<string, CallerSql>();
 
 function callerBy(kind: 'user' | 'agent', hashes: (Uint8Array | Placeholder)[]): CallerSql {
   if (kind === 'agent') {
+    const isTheirs = inArray(agentKeys.hash, hashes);
     const find = (column: Column) => sql`(select ${column} from ${agentKeys}
-      join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
+      join ${agents} on ${agents.number} = ${agentKeys.agent} where ${isTheirs})`;
     const id = find(agents.id);
     return { account: find(agents.account) as SQL<number>, id, member: sql`null`, agent: id };
   }
-  const find = (column: Column) =>
-    sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`;
+  const isTheirs = inArray(userTokens.hash, hashes);
+  const find = (column: Column) => sql`(select ${column} from ${userTokens} where ${isTheirs})`;
+  const member = find(userTokens.member);
   return {
     account: find(userTokens.account) as SQL<number>,
-    id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
-    member: find(userTokens.member),
+    id: sql`coalesce(${member}, ${find(userTokens.id)})`,
+    member,
     agent: null,
   };
 }

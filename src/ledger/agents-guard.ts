@@ -13,8 +13,7 @@ export function ownAgentsGuard(account: number, ids: readonly Id<'agent'>[]): Gu
       select 1 from json_each(${named}) as named where not exists (
         select 1 from agents where agents.id = unhex(named.value) and agents.account = ${account})
     )`,
-    otherwise: invalidRequest([
-      { path: 'body.agent_ids', message: 'must be agents of this account' },
-    ]),
+    otherwise: () =>
+      invalidRequest([{ path: 'body.agent_ids', message: 'must be agents of this account' }]),
   };
 }

@@ -114,7 +114,7 @@ export function roomGuards(entries: readonly Entry[]): Guard[] {
   const accounts = entries
     .filter(({ event }) => event === 'request' || event === 'use')
     .map(({ account }) => account);
-  return [...new Set(accounts)].map((account) => roomGuard({ account }, new LogFull()));
+  return [...new Set(accounts)].map((account) => roomGuard({ account }, () => new LogFull()));
 }
 
 const roomGuard = prepareGuard(
@@ -154,7 +154,7 @@ export function transitionGuard(entries: readonly Entry[]): Guard {
     toHex(idBytes(entry.permission)),
     entriesAfter(entries, entry),
   ]);
-  return permissionGuard({ rows: JSON.stringify(rows) }, new TransitionLost());
+  return permissionGuard({ rows: JSON.stringify(rows) }, () => new TransitionLost());
 }
 
 const permissionGuard = prepareGuard(

@@ -102,7 +102,7 @@ export function prepareCredentialGuard(time: SQL) {
       prepareGuard('credential_is_valid', () => isValidAt({ kind, member, token }, time));
     prepared.set(form, guard);
     const role = member && MEMBER_ROLES.indexOf(member.role);
-    return guard({ ...credential, member: member?.id, role, at }, new CredentialEnded());
+    return guard({ ...credential, member: member?.id, role, at }, () => new CredentialEnded());
   };
 }
 

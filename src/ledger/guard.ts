@@ -8,8 +8,8 @@ export interface Guard {
   name: string;
   /** The condition; built before if {@link prepareGuard} made it. NULL counts as false. */
   holds: SQL | BuiltSql;
-  /** The error that the caller gets. */
-  otherwise: Error;
+  /** Makes the error that the caller gets. */
+  otherwise: () => Error;
 }
 
 /**
@@ -19,7 +19,7 @@ export interface Guard {
  */
 export function prepareGuard(name: string, holds: () => SQL) {
   const prepared = prepareSql(holds);
-  return (values: Record<string, unknown>, otherwise: Error): Guard => ({
+  return (values: Record<string, unknown>, otherwise: () => Error): Guard => ({
     name,
     holds: prepared(values),
     otherwise,

@@ -28,7 +28,7 @@ export function isNotHeld(account: number): SQL {
 
 /** The guard of every write to accounts: none of them is held. */
 export function holdGuard(accounts: Accounts): Guard {
-  const otherwise = new AccountHeld();
+  const otherwise = () => new AccountHeld();
   if (accounts === 'all') return { name: HOLD_GUARD, holds: sql`not exists (${HELD})`, otherwise };
   const [account] = accounts;
   if (accounts.length === 1 && typeof account === 'number')
@@ -54,7 +54,7 @@ export function movingGuard(accounts: SQL): Guard {
   return {
     name: 'account_does_not_move',
     holds: sql`not exists (select 1 from ${moves} where ${moves.account} in ${accounts})`,
-    otherwise: new AccountHeld(),
+    otherwise: () => new AccountHeld(),
   };
 }
 

@@ -349,7 +349,7 @@ export class Ledger {
     } catch (error) {
       if (error instanceof GuardFailed) {
         const guards = [...before, ...after].filter(isGuard);
-        throw guards.find(({ name }) => name === error.guard)?.otherwise ?? error;
+        throw guards.find(({ name }) => name === error.guard)?.otherwise() ?? error;
       }
       if (error instanceof ConstraintError && error.subject.startsWith('stored_answers.'))
         throw new AnsweredBefore();

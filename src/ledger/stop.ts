@@ -29,7 +29,7 @@ export function requireNotStopped({ isStopped }: { isStopped: boolean }): void {
 
 /** The guard of every write that a stopped account must not make. */
 export function stopGuard(account: number): Guard {
-  return accountStopGuard({ account }, new AccountStopped());
+  return accountStopGuard({ account }, () => new AccountStopped());
 }
 
 const accountStopGuard = prepareGuard(

@@ -28,6 +28,7 @@ import {
   makeVote,
   proposalColumns,
   type ReviewChanged,
+  ReviewWasChanged,
   storeVote,
   voteGuard,
   voteRow,
@@ -212,7 +213,7 @@ export async function endWait(
     })
     .catch((error: unknown) => {
       // Another vote was stored in between.
-      if (guard && error === guard.otherwise) return null;
+      if (error instanceof ReviewWasChanged) return null;
       throw error;
     });
   if (committed) return permission;

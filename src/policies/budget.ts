@@ -219,7 +219,7 @@ export interface BudgetUse {
 export function takeFromBudget(
   policy: PolicyRow & { budget: PolicyBudget },
   limits: CountedLimits,
-  { now, otherwise }: { now: number; otherwise: Error },
+  { now, otherwise }: { now: number; otherwise: () => Error },
 ): BudgetUse {
   const { budget } = policy;
   const taken = takenMillionths(policy, limits);

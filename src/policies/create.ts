@@ -104,10 +104,11 @@ function policyLimitGuard(account: number): Guard {
     holds: sql`(
       select count(*) from ${policies} where ${policies.account} = ${account}
     ) < ${MAX_POLICIES}`,
-    otherwise: new Problem(
-      'conflict',
-      `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`,
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`,
+      ),
   };
 }
 

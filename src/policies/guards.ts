@@ -50,7 +50,7 @@ export function ownMembersGuard(
         select 1 from members
         where members.account = ${account} and members.id = unhex(named.value) and members.status in (${statuses}))
     )`,
-    otherwise: invalidRequest([{ path: `body.${field}.members`, message }]),
+    otherwise: () => invalidRequest([{ path: `body.${field}.members`, message }]),
   };
 }
 
@@ -62,9 +62,10 @@ function enoughReviewersGuard(account: number, rule: ReviewRule): Guard {
   return {
     name: 'policy_has_enough_reviewers',
     holds: sql`${reviewers} >= ${rule.approvals}`,
-    otherwise: invalidRequest([
-      { path: 'body.review.approvals', message: 'must be at most the number of reviewers' },
-    ]),
+    otherwise: () =>
+      invalidRequest([
+        { path: 'body.review.approvals', message: 'must be at most the number of reviewers' },
+      ]),
   };
 }
 

@@ -90,7 +90,7 @@ function replacementGuard(account: number, replacement: Id<'member'>): Guard {
   const message = 'must be an active or invited member of the account';
   return {
     ...ownMembersGuard(account, 'review', [replacement]),
-    otherwise: invalidRequest([{ path: 'body.replacement', message }]),
+    otherwise: () => invalidRequest([{ path: 'body.replacement', message }]),
   };
 }
 
@@ -110,6 +110,6 @@ function enoughReviewersGuard(
   return {
     name: `policy_${index}_has_enough_reviewers`,
     holds: sql`${reviewers} >= ${rule.approvals}`,
-    otherwise: invalidRequest([{ path: 'body.replacement', message }]),
+    otherwise: () => invalidRequest([{ path: 'body.replacement', message }]),
   };
 }

@@ -104,10 +104,11 @@ export function asReadGuard(policy: PolicyRow): Guard {
   return {
     name: 'policy_is_as_read',
     holds: hasRow(policies, isAsRead),
-    otherwise: new Problem(
-      'conflict',
-      'The policy was changed at the same time. Read it, and send the request again.',
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        'The policy was changed at the same time. Read it, and send the request again.',
+      ),
   };
 }
 

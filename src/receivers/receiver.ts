@@ -75,10 +75,11 @@ export async function insertReceiver(
         holds: sql`(
           select count(*) from ${receivers} where ${receivers.account} = ${account} and ${isOf[noun]}
         ) < ${maximum}`,
-        otherwise: new Problem(
-          'conflict',
-          `The account has ${maximum} ${noun}s, the maximum. Delete one first.`,
-        ),
+        otherwise: () =>
+          new Problem(
+            'conflict',
+            `The account has ${maximum} ${noun}s, the maximum. Delete one first.`,
+          ),
       },
     ],
     changes: (write) => [

@@ -123,6 +123,7 @@ describe('the sign-in page', () => {
     const { world, browser } = await open();
     expect((await browser.get('/console/sign-in')).text).toContain('Sign in with id.example.com');
     for (const name of ['OIDC_CLIENT_ID', 'OIDC_ISSUER']) delete world.env[name as 'OIDC_ISSUER'];
+    world.restart();
     expect((await browser.get('/console/sign-in')).text).not.toContain('Sign in with id.');
     expect((await browser.press(SIGN_IN)).status).toBe(404);
     expect((await comeBack(browser, 'code=x&state=y')).status).toBe(404);
@@ -401,11 +402,12 @@ describe('a sign-in with the identity provider', () => {
       expect((await whoAmI(scene)).member.sign_in).toEqual(['passkey', 'oidc']);
       const { OIDC_CLIENT_ID } = world.env;
       delete world.env.OIDC_CLIENT_ID;
-      world.env.OIDC_AUDIENCE = 'https://countersign.test';
+      world.restart({ OIDC_AUDIENCE: 'https://countersign.test' });
       expect((await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`)).status).toBe(
         409,
       );
       Object.assign(world.env, { OIDC_CLIENT_ID });
+      world.restart();
       expect((await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`)).status).toBe(
         204,
       );

@@ -443,7 +443,7 @@ describe('a token of the provider', () => {
     const scene = await Scene.open();
     const { body } = await scene.must(200, await scene.token({ sub: 'eve' }));
     const issuer = 'https://elsewhere.example.com';
-    scene.world.env.OIDC_ISSUER = issuer;
+    scene.world.restart({ OIDC_ISSUER: issuer });
     const configuration = { issuer, jwks_uri: 'https://keys.example.com/jwks' };
     scene.world.internet.on('elsewhere.example.com', () => Response.json(configuration));
     const other = await scene.must(200, await scene.token({ sub: 'eve', iss: issuer }));

@@ -16,7 +16,7 @@ function write(conditions: Record<string, boolean | null>) {
     guards: Object.entries(conditions).map(([name, condition]) => ({
       name,
       holds: sql`${condition}`,
-      otherwise: new Error(`otherwise ${name}`),
+      otherwise: () => new Error(`otherwise ${name}`),
     })),
     changes: (writer) => [
       writer.insert(usedChallenges).values(row).returning({ at: usedChallenges.expiresAt }),

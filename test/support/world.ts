@@ -91,9 +91,12 @@ export class World {
     return [...new Set(routes.map(({ method, path }) => `${method} ${path}`))];
   }
 
-  /** Goes on in another isolate, which does not remember the callers of this one. */
-  restart(): void {
-    this.env = { ...this.env };
+  /**
+   * Goes on in another isolate, which does not remember the callers of this one.
+   * @param changes settings that are different there
+   */
+  restart(changes: Partial<Env> = {}): void {
+    this.env = { ...this.env, ...changes };
   }
 
   /** Moves the clock. */

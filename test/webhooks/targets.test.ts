@@ -312,10 +312,11 @@ describe('at every delivery', () => {
 
   it('the URL is checked again', async () => {
     const { world, account, webhook, send } = await makeScene();
-    world.env.WEBHOOK_ALLOW_INSECURE = 'on';
+    world.restart({ WEBHOOK_ALLOW_INSECURE: 'on' });
     for (const url of ['http://127.0.0.1:9000/', 'http://example.com/']) {
       await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { url });
       delete world.env.WEBHOOK_ALLOW_INSECURE;
+      world.restart();
       const delivery = await send();
       expect([delivery.status, delivery.attempts, delivery.last_status_code]).toEqual([
         'pending',
@@ -323,7 +324,7 @@ describe('at every delivery', () => {
         null,
       ]);
       expect(delivery.last_error).toMatch(/^The URL must/);
-      world.env.WEBHOOK_ALLOW_INSECURE = 'on';
+      world.restart({ WEBHOOK_ALLOW_INSECURE: 'on' });
     }
     expect(world.internet.requests).toEqual([]);
   });
@@ -430,7 +431,7 @@ describe('at every delivery', () => {
       ...Array(5).fill(webhook.host),
     ]);
     world.internet.requests = [];
-    world.env.WEBHOOK_DNS = 'off';
+    world.restart({ WEBHOOK_DNS: 'off' });
     expect((await send()).status).toBe('succeeded');
     expect(world.internet.requests.map(({ url }) => new URL(url).hostname)).toEqual([webhook.host]);
   });

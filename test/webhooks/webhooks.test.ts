@@ -269,13 +269,13 @@ describe('the secret of a webhook', () => {
     const newer = btoa('another thirty-two bytes, secret');
     const order = () => account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
     await order();
-    world.env.ROOT_SECRET = `${newer},${env.ROOT_SECRET}`;
+    world.restart({ ROOT_SECRET: `${newer},${env.ROOT_SECRET}` });
     await world.deliver();
     expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
     await order();
-    world.env.ROOT_SECRET = newer;
+    world.restart({ ROOT_SECRET: newer });
     await world.deliver();
-    world.env.ROOT_SECRET = `${newer},${env.ROOT_SECRET}`;
+    world.restart({ ROOT_SECRET: `${newer},${env.ROOT_SECRET}` });
     expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
     const [delivery] = await listDeliveries(account, webhook, '&status=pending');
     expect(delivery.last_error).toMatch(/secret/);
@@ -286,9 +286,9 @@ describe('the secret of a webhook', () => {
     const account = await world.account();
     const webhook = await makeWebhook(account);
     const newer = btoa('another thirty-two bytes, secret');
-    world.env.ROOT_SECRET = `${newer},${env.ROOT_SECRET}`;
+    world.restart({ ROOT_SECRET: `${newer},${env.ROOT_SECRET}` });
     const token = (await account.must(201, 'POST', '/v1/me/tokens', {})).body.token;
-    world.env.ROOT_SECRET = newer;
+    world.restart({ ROOT_SECRET: newer });
     const path = `/v1/webhooks/${webhook.id}`;
     const { secret } = (await world.must(200, 'POST', `${path}/rotate-secret`, { token })).body;
     await world.must(202, 'POST', `${path}/test`, { token });

@@ -39,7 +39,7 @@ export async function changeStop(
   const guard = {
     name: 'account_was_to_stop_or_resume',
     holds: hasRow(accounts, isToChange),
-    otherwise: new Unchanged(),
+    otherwise: () => new Unchanged(),
   };
   try {
     const [, feeds] = await ledger.change({
@@ -56,7 +56,7 @@ export async function changeStop(
     });
     if (feeds.length > 0) await enqueueMessage(config.delivery, { shard, account: account.number });
   } catch (error) {
-    if (error === guard.otherwise) return false;
+    if (error instanceof Unchanged) return false;
     throw error;
   }
   return true;

@@ -138,11 +138,12 @@ async function leaveOwnAccount(
       {
         name: 'account_is_only_of_this_person',
         holds: mayLeave,
-        otherwise: new Problem(
-          'conflict',
-          'Your identity belongs to another account, which has agents or other members, and it can belong to only one. ' +
-            'Join with a passkey, or ask to be removed from the other account.',
-        ),
+        otherwise: () =>
+          new Problem(
+            'conflict',
+            'Your identity belongs to another account, which has agents or other members, and it can belong to only one. ' +
+              'Join with a passkey, or ask to be removed from the other account.',
+          ),
       },
     ],
     changes: (write) => removeMemberStatements(write, account, { id: member.id, found, now }),

@@ -167,10 +167,11 @@ export function otherOwnerGuard(account: number, id: Id<'member'>): Guard {
       where other.account = ${account} and other.status = ${codeOf(MEMBER_STATUSES, 'active')}
         and other.role = ${codeOf(MEMBER_ROLES, 'owner')} and other.id <> ${sql.param(id, members.id)}
     )`,
-    otherwise: new Problem(
-      'last_owner',
-      'This is the last active owner of the account. Make another member an owner first.',
-    ),
+    otherwise: () =>
+      new Problem(
+        'last_owner',
+        'This is the last active owner of the account. Make another member an owner first.',
+      ),
   };
 }
 
@@ -188,10 +189,11 @@ export function memberLimitGuard(condition: SQL): Guard {
           ${codeOf(MEMBER_STATUSES, 'invited')}, ${codeOf(MEMBER_STATUSES, 'active')}, ${codeOf(MEMBER_STATUSES, 'suspended')}
         )
     ) < ${MAX_MEMBERS}`,
-    otherwise: new Problem(
-      'conflict',
-      `The account has ${MAX_MEMBERS} members, the maximum. Remove one first.`,
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        `The account has ${MAX_MEMBERS} members, the maximum. Remove one first.`,
+      ),
   };
 }
 
@@ -203,10 +205,11 @@ export function memberWasAsRead(found: SQL | undefined): Guard {
   return {
     name: 'member_was_as_read',
     holds: hasRow(members, found),
-    otherwise: new Problem(
-      'conflict',
-      'The member was changed at the same time. Read it, and send the request again.',
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        'The member was changed at the same time. Read it, and send the request again.',
+      ),
   };
 }
 

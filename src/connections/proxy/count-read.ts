@@ -30,7 +30,7 @@ async function writeCount(
       {
         name: 'connection_exists',
         holds: hasRow(connections, isConnection(account.number, connection)),
-        otherwise: new Error('the connection was deleted'),
+        otherwise: () => new Error('the connection was deleted'),
       },
     ],
     changes: (write) => [

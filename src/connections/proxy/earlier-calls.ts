@@ -86,7 +86,7 @@ export function newCallGuard(
   return {
     name: 'call_is_new',
     holds: sql`${isKnown} and ${takesNoneOver}`,
-    otherwise: new CallKnown(),
+    otherwise: () => new CallKnown(),
   };
 }
 

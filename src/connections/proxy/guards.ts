@@ -22,6 +22,6 @@ export function connectionGuard({
         eq(connections.updatedAt, updatedAt),
       ),
     ),
-    otherwise: new ConnectionChanged(),
+    otherwise: () => new ConnectionChanged(),
   };
 }

@@ -24,7 +24,7 @@ export async function takeUseForCall(
   try {
     const isCommitted = await untilCertain(context, used, async () => {
       const committed = await context.ledger.commit({
-        guards: [connectionGuard(connection), usesLeftGuard(row, now, new UseTaken())],
+        guards: [connectionGuard(connection), usesLeftGuard(row, now, () => new UseTaken())],
         changes: (write) => [countUse(write, row, { usedBy: connection.id, now })],
         entries: [use],
         answer: null,

@@ -133,7 +133,7 @@ async function createAccount(
       {
         name: 'account_was_not_moved',
         holds: sql`not ${hasRow(movedAccounts, eq(movedAccounts.id, home.account))}`,
-        otherwise: unavailable(),
+        otherwise: () => unavailable(),
       },
     ],
     changes: (write) => [

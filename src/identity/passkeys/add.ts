@@ -65,7 +65,7 @@ export async function addPasskey(
             select count(*) from ${PASSKEYS_BY_MEMBER}
             where ${passkeys.account} = ${account} and ${eq(passkeys.member, member)} and ${isNull(passkeys.removedAt)}
           ) < ${MAX_PASSKEYS}`,
-          otherwise: isTaken,
+          otherwise: () => isTaken,
         },
       ],
       changes: (write) => [

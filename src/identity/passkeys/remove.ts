@@ -42,10 +42,8 @@ export async function removePasskey(
       {
         name: 'member_can_sign_in_otherwise',
         holds: canSignIn,
-        otherwise: new Problem(
-          'conflict',
-          'This is your last way to sign in. Add another passkey first.',
-        ),
+        otherwise: () =>
+          new Problem('conflict', 'This is your last way to sign in. Add another passkey first.'),
       },
     ],
     changes: (write) => [write.update(passkeys).set({ removedAt: runtime.now() }).where(found)],

@@ -142,7 +142,9 @@ export async function commitSignIn(
     .change({
       record,
       furtherRecords,
-      guards: [{ name: 'member_can_sign_in', holds: isAllowed, otherwise: new SignInRefused() }],
+      guards: [
+        { name: 'member_can_sign_in', holds: isAllowed, otherwise: () => new SignInRefused() },
+      ],
       changes: (write) => [useSignInChallenge(write, challenge), ...changes(write)],
       answer: null,
     })

@@ -196,10 +196,11 @@ export async function makeUserToken(
         and ${userTokens.member} is ${member && sql.param(member, userTokens.member)}
         and coalesce(${userTokens.expiresAt} > ${now}, 1)
     ) < ${MAX_USER_TOKENS}`,
-    otherwise: new Problem(
-      'conflict',
-      `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
+      ),
   };
   return {
     token: { ...presentUserToken(row), token: secret },

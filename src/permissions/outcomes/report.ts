@@ -116,10 +116,9 @@ export async function storeOutcome(
   outcome: Omit<typeof permissionOutcomes.$inferInsert, 'account' | 'permission'>,
   answer?: Answer,
 ): Promise<boolean> {
-  const guard = openGuard(row);
   try {
     await ledger.write({
-      guards: [guard],
+      guards: [openGuard(row)],
       changes: (write) => [
         write
           .update(permissionOutcomes)
@@ -130,7 +129,7 @@ export async function storeOutcome(
     });
     return true;
   } catch (error) {
-    if (error === guard.otherwise) return false;
+    if (error instanceof OutcomeClosed) return false;
     throw error;
   }
 }
@@ -144,7 +143,7 @@ function openGuard({ account, id }: Pick<PermissionRow, 'account' | 'id'>): Guar
   return {
     name: 'outcome_is_open',
     holds: sql`exists (select 1 from permissions where ${isOpen})`,
-    otherwise: new OutcomeClosed(),
+    otherwise: () => new OutcomeClosed(),
   };
 }
 

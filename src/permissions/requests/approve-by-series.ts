@@ -68,7 +68,7 @@ function liveSeriesGuard(row: SeriesRow, arePoliciesAsRead: SQL, now: number): G
     holds: sql`exists (
       select 1 from ${series} where ${isSeries(row)} and ${isLive(now)}
     ) and ${arePoliciesAsRead}`,
-    otherwise: new RulingOutdated(),
+    otherwise: () => new RulingOutdated(),
   };
 }
 

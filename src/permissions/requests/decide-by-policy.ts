@@ -53,6 +53,6 @@ function budgetUse({ runtime }: AgentContext, { input }: DraftRequest, policy: P
   const limits = { scope: input.scope, maxUses: input.max_uses };
   return takeFromBudget({ ...policy, budget }, limits, {
     now: runtime.now(),
-    otherwise: new RulingOutdated(),
+    otherwise: () => new RulingOutdated(),
   });
 }

@@ -24,7 +24,7 @@ export class PendingQuotaFull extends Problem {
 
 /** The guard of a request that waits: neither its agent nor the account has too many. */
 export function pendingQuotaGuard({ agent, account }: EntrySubject): Guard {
-  return quotaGuard({ agent, account }, new PendingQuotaFull());
+  return quotaGuard({ agent, account }, () => new PendingQuotaFull());
 }
 
 const quotaGuard = prepareGuard('pending_requests_below_quota', () => {

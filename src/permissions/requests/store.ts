@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { permissionContents, permissions, reviews } from '../../db/schema';
-import type { Statement } from '../../db/statements';
+import { placeholdersOf, prepareWrite, type Statement } from '../../db/statements';
 import type { AgentContext } from '../../http/context';
 import { appendedSequence } from '../../ledger/append';
 import { CredentialEnded } from '../../ledger/authority';
@@ -56,7 +56,6 @@ export async function storeRequest(
   };
   const shownReview = review && completeReviewSql(row, review, permission.review);
   const contents = contentsRow(subject, input);
-  const { review: _, ...columnsOfRow } = row;
   const request = draftRequestEntry(context, draft, ruling);
   const committed = await ledger.commit({
     guards: [
@@ -65,7 +64,7 @@ export async function storeRequest(
       ...(row.status === 'pending' ? [pendingQuotaGuard(subject)] : []),
     ],
     changes: (write) => [
-      write.insert(permissions).values({ ...columnsOfRow, ...entriesOf(draft, ruling) }),
+      insertPermission(write, row, draft, ruling),
       ...(contents ? [write.insert(permissionContents).values(contents)] : []),
       ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ...(countApproval ? [countApproval(write)] : []),
@@ -138,12 +137,27 @@ function furtherEntries({ entry, useEntry }: Ruling): Entry[] {
   return [entry, useEntry].filter((each) => each !== undefined);
 }
 
-/** The sequences of the entries that are appended for a new permission. */
-function entriesOf({ subject, input }: DraftRequest, ruling: Ruling) {
-  const lastEntry = appendedSequence(subject.account);
-  const requestEntry = appendedSequence(subject.account, furtherEntries(ruling).length);
-  return { lastEntry, requestEntry: input.reports_outcome ? requestEntry : null };
+/** Makes the statement that inserts a new permission, whose entries are appended before. */
+function insertPermission(
+  write: Pick<StateWriter, 'insert'>,
+  row: PermissionRow,
+  { input }: DraftRequest,
+  ruling: Ruling,
+) {
+  const entriesAfterRequest = furtherEntries(ruling).length;
+  const promisesOutcome = input.reports_outcome ? 1 : 0;
+  return insertStatement(write, { ...row, entriesAfterRequest, promisesOutcome });
 }
+
+const insertStatement = prepareWrite((write: Pick<StateWriter, 'insert'>) => {
+  const account = sql`${sql.placeholder('account')}`;
+  const requestEntry = appendedSequence(account, sql`${sql.placeholder('entriesAfterRequest')}`);
+  return write.insert(permissions).values({
+    ...placeholdersOf(permissions),
+    lastEntry: appendedSequence(account),
+    requestEntry: sql`iif(${sql.placeholder('promisesOutcome')}, ${requestEntry}, null)`,
+  });
+});
 
 function draftRequestEntry(
   context: AgentContext,

@@ -64,7 +64,7 @@ export async function escalateReviews(context: {
       holds: sql`exists (
         select 1 from ${reviews} where ${isDue} and ${isDecidable(reviews.account, reviews.id)}
       )`,
-      otherwise: new NotDue(),
+      otherwise: () => new NotDue(),
     };
     const fields = {
       account,

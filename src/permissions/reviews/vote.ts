@@ -96,7 +96,7 @@ export async function storeVote(
       answer: { value: permission, subject: row.agentId },
     });
   } catch (error) {
-    if (error === guard.otherwise) return 'review_changed';
+    if (error instanceof ReviewWasChanged) return 'review_changed';
     throw error;
   }
   return permission;
@@ -125,7 +125,7 @@ export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermissio
 }
 
 /** The review of a permission was changed after it was read. */
-class ReviewWasChanged extends Error {}
+export class ReviewWasChanged extends Error {}
 
 /**
  * The guard of a vote: the permission is still pending, the voter still a reviewer, the passkey
@@ -139,7 +139,7 @@ export function voteGuard({ runtime }: Context, row: ReviewedPermission, vote: V
       where ${votes.account} = ${row.account} and ${votes.permission} = ${idBytes(row.id)}
         and ${votes.ordinal} = ${vote.ordinal}
     )`,
-    otherwise: new ReviewWasChanged(),
+    otherwise: () => new ReviewWasChanged(),
   };
 }
 

@@ -104,9 +104,10 @@ function liveSeriesGuard({ account, agent }: ReviewedPermission, now: number): G
       where series.account = ${account} and series.agent = ${agent}
         and series.live_until > ${now} and ${isLive(now)}
     ) < ${MAX_LIVE_SERIES}`,
-    otherwise: new Problem(
-      'conflict',
-      `The agent has ${MAX_LIVE_SERIES} live series, the maximum. End one, or approve only this request.`,
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        `The agent has ${MAX_LIVE_SERIES} live series, the maximum. End one, or approve only this request.`,
+      ),
   };
 }

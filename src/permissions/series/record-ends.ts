@@ -99,7 +99,7 @@ async function recordEnds(
   const guards = ended.map((row) => ({
     name: 'series_is_unrecorded',
     holds: sql`exists (select 1 from ${series} where ${isSeries(row)})`,
-    otherwise: new EndedMeanwhile(),
+    otherwise: () => new EndedMeanwhile(),
   }));
   try {
     await ledger.change({

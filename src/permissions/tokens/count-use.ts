@@ -33,7 +33,7 @@ export function draftUse(
 export function usesLeftGuard(
   row: Pick<PermissionRow, 'account' | 'id'>,
   now: number,
-  otherwise: Error,
+  otherwise: () => Error,
 ): Guard {
   return {
     name: 'token_has_uses_left',

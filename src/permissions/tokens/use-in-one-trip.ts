@@ -90,7 +90,7 @@ function claimsGuard(principal: Principal, claims: Claims): Guard {
   const account = principal.account.number;
   const caller = principal.kind === 'agent' ? principal.agent.number : null;
   const claimed = { id, agentId, action, resource, scope, inputDigest, expiresAt };
-  return asClaimed({ account, caller, ...claimed }, new ClaimsOutdated());
+  return asClaimed({ account, caller, ...claimed }, () => new ClaimsOutdated());
 }
 
 const asClaimed = prepareGuard('permission_is_as_claimed', () => {

@@ -36,7 +36,7 @@ export async function useToken(
   const used = await takeUse(context, {
     grant: { id, agentId, action, resource, scope, expiresAt },
     entry: draftUse(context, row, { scope }),
-    guard: usesLeftGuard(row, now, notActive('used')),
+    guard: usesLeftGuard(row, now, () => notActive('used')),
   });
   if (used) return used;
   const [again] = await reader.load([findPermission(row.account, row.id)]);

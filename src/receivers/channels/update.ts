@@ -175,10 +175,11 @@ function channelWasAsRead(found: SQL | undefined): Guard {
   return {
     name: 'channel_was_as_read',
     holds: hasRow(receivers, found),
-    otherwise: new Problem(
-      'conflict',
-      'The channel was changed at the same time. Read it, and send the request again.',
-    ),
+    otherwise: () =>
+      new Problem(
+        'conflict',
+        'The channel was changed at the same time. Read it, and send the request again.',
+      ),
   };
 }
 

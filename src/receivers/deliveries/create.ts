@@ -82,10 +82,11 @@ export async function createDelivery<T extends object>(
       {
         name: 'receiver_is_active',
         holds: hasRow(receivers, isDeliverable),
-        otherwise: new Problem(
-          'conflict',
-          `The ${noun} is disabled, or the agent that the delivery is about is deleted.`,
-        ),
+        otherwise: () =>
+          new Problem(
+            'conflict',
+            `The ${noun} is disabled, or the agent that the delivery is about is deleted.`,
+          ),
       },
     ],
     changes: (write) => [

@@ -219,7 +219,7 @@ describe('a subscription', () => {
 describe('after a new root secret', () => {
   /** A world in which the root secrets are others. */
   const withRoots = ({ world }: { world: World }, ...roots: string[]) => {
-    world.env.ROOT_SECRET = roots.join(',');
+    world.restart({ ROOT_SECRET: roots.join(',') });
   };
 
   it('a device is served with the key that it subscribed with, while that secret stands', async () => {

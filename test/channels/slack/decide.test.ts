@@ -508,7 +508,7 @@ describe('a request to the address of a channel', () => {
     };
     const world = new World();
     const scene = await makeSlackScene({}, world);
-    Object.assign(world.env, {
+    world.restart({
       RATE_LIMITS: 'on',
       CREDENTIAL_LIMITER: limiter,
       ADDRESS_LIMITER: limiter,

@@ -303,9 +303,9 @@ describe('a passkey', () => {
     const { world } = scene;
     const old = world.env.ROOT_SECRET;
     const newest = btoa('another secret of thirty-two by.');
-    world.env.ROOT_SECRET = `${newest},${old}`;
+    world.restart({ ROOT_SECRET: `${newest},${old}` });
     expect((await owner.browser.signIn()).status).toBe(201);
-    world.env.ROOT_SECRET = newest;
+    world.restart({ ROOT_SECRET: newest });
     expect((await owner.browser.signIn()).status).toBe(201);
     expect((await auditor.browser.signIn()).status).toBe(401);
   });

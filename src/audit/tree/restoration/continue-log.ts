@@ -213,7 +213,7 @@ async function hold(
       {
         name: 'account_exists',
         holds: hasRow(accounts, eq(accounts.number, number)),
-        otherwise: unavailable(),
+        otherwise: () => unavailable(),
       },
     ],
     changes: (write) => [

@@ -94,15 +94,17 @@ export async function subscribeDevice(
         holds: sql`not exists (
           select 1 from ${receivers} where ${isOwn} and ${digest} = ${columns.config.endpoint_digest}
         )`,
-        otherwise: new Problem('conflict', 'This device is notified already. Load the page again.'),
+        otherwise: () =>
+          new Problem('conflict', 'This device is notified already. Load the page again.'),
       },
       {
         name: 'devices_below_limit',
         holds: sql`(select count(*) from ${receivers} where ${isOwn}) < ${MAX_DEVICES}`,
-        otherwise: new Problem(
-          'conflict',
-          `You have ${MAX_DEVICES} devices, the maximum. Remove one first.`,
-        ),
+        otherwise: () =>
+          new Problem(
+            'conflict',
+            `You have ${MAX_DEVICES} devices, the maximum. Remove one first.`,
+          ),
       },
     ],
     changes: (write) => [
@@ -143,10 +145,11 @@ export async function renewDevice(
       {
         name: 'device_has_endpoint',
         holds: sql`exists (select 1 from ${receivers} where ${found})`,
-        otherwise: new Problem(
-          'conflict',
-          'The device was removed, or renewed at the same time. Load the page again.',
-        ),
+        otherwise: () =>
+          new Problem(
+            'conflict',
+            'The device was removed, or renewed at the same time. Load the page again.',
+          ),
       },
     ],
     changes: (write) => [

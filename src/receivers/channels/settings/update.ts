@@ -128,9 +128,13 @@ function delegateGuard(account: number, member: Id<'member'>, delegate: Id<'memb
   return {
     name: 'delegate_is_active_member',
     holds: hasRow(members, isActive),
-    otherwise: invalidRequest([
-      { path: 'body.delegate.member_id', message: 'must be another active member of this account' },
-    ]),
+    otherwise: () =>
+      invalidRequest([
+        {
+          path: 'body.delegate.member_id',
+          message: 'must be another active member of this account',
+        },
+      ]),
   };
 }
 

@@ -63,8 +63,7 @@ export interface ActedOn {
 }
 
 /**
- * Finds the channel at whose address Slack called, in one round trip, and one more for each time
- * the account was moved to another shard.
+ * Finds the channel at whose address Slack called. Takes round trips as {@link findCaller} says.
  * @returns null if there is no channel with this address
  */
 export async function findCalledChannel(

@@ -87,10 +87,11 @@ export async function linkSlackUser(
       {
         name: 'channel_was_as_read',
         holds: hasRow(receivers, isUnchanged),
-        otherwise: new Problem(
-          'conflict',
-          'The channel was changed meanwhile. Press the button in Slack again.',
-        ),
+        otherwise: () =>
+          new Problem(
+            'conflict',
+            'The channel was changed meanwhile. Press the button in Slack again.',
+          ),
       },
     ],
     changes: (write) => [
