@@ -1,4 +1,4 @@
-import { type Column, type GetColumnData, type SQL, sql } from 'drizzle-orm';
+import { type Column, type GetColumnData, getTableName, type SQL, sql } from 'drizzle-orm';
 import { customType } from 'drizzle-orm/sqlite-core';
 import { toHex } from '../lib/bytes';
 import { formatId, type Id, idBytes, type Prefix } from '../lib/typeid';
@@ -44,6 +44,18 @@ export function codeColumn<const W extends readonly string[]>(words: W) {
  */
 export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
   return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;
+}
+
+/**
+ * Selects a column of bytes or ids in less CPU time: D1 returns hexadecimal digits instead of an
+ * array of numbers. Bytes of length 0 are read as null. Select it once in a query: it has an alias,
+ * as {@link aliased}.
+ */
+export function fromHex<C extends Column>(column: C): SQL.Aliased<GetColumnData<C>> {
+  const name = `${getTableName(column.table)}_${column.name}_hex`;
+  const decode = (digits: string) =>
+    digits === '' ? null : column.mapFromDriverValue(Uint8Array.fromHex(digits));
+  return sql`hex(${column})`.mapWith(decode).as(name) as SQL.Aliased<GetColumnData<C>>;
 }
 
 /**

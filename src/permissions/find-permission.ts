@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
-import { aliased } from '../db/columns';
+import { aliased, fromHex } from '../db/columns';
 import type { Reader } from '../db/database';
 import { isAgentOfPermission } from '../db/permission-joins';
 import { prepareByAccount } from '../db/prepare-by-account';
@@ -15,7 +15,10 @@ const { lastEntry: _, requestEntry: __, ...shownColumns } = getTableColumns(perm
 /** The columns of a {@link PermissionRow}. */
 export const permissionColumns = {
   ...shownColumns,
-  agentId: aliased(agents.id, 'agent_id'),
+  id: fromHex(permissions.id),
+  mac: fromHex(permissions.mac),
+  connectionId: fromHex(permissions.connectionId),
+  agentId: fromHex(agents.id),
   agentIsActive: aliased(agents.isActive, 'agent_is_active'),
 };
 
