@@ -33,9 +33,12 @@ export async function findCaller<Q extends Query>(
     const [row] = rows as RowOf<Q>[];
     return { database, shard, row, loaded };
   };
-  const known = shardOfMoved(c, hash);
-  const there = known === undefined ? null : await findOn(known);
-  if (there?.row) return there;
+  const known = moved.get(c.env)?.get(toHex(hash));
+  if (known !== undefined) {
+    const found = await findOn(known);
+    if (found?.row) return found;
+    moved.get(c.env)?.delete(toHex(hash));
+  }
   let shard = home;
   for (const _ of listShards(c.env)) {
     const found = await findOn(shard);
@@ -43,9 +46,9 @@ export async function findCaller<Q extends Query>(
       if (shard !== home) rememberMoved(c, hash, shard);
       return found;
     }
-    const [[moved]] = found ? await found.database.load([findMovedCredential(hashes)]) : [[]];
-    if (!moved) return null;
-    shard = moved.shard;
+    const [[next]] = found ? await found.database.load([findMovedCredential(hashes)]) : [[]];
+    if (!next) return null;
+    shard = next.shard;
   }
   return null;
 }
@@ -69,10 +72,6 @@ const MAX_MOVED = 1_000;
  * is not found by one, the search starts at the shard that the credential names.
  */
 const moved = new WeakMap<Env, Map<string, string>>();
-
-function shardOfMoved({ env }: RequestContext, hash: Uint8Array): string | undefined {
-  return moved.get(env)?.get(toHex(hash));
-}
 
 function rememberMoved({ env }: RequestContext, hash: Uint8Array, shard: string): void {
   const shards = moved.get(env) ?? new Map<string, string>();
