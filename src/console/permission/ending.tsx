@@ -1,5 +1,6 @@
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import { isWithdrawn, type Permission } from '../../permissions/permission';
+import type { SeriesUsage } from '../../permissions/series/usage';
 import type { Refusal } from '../frame/form';
 import { Section } from '../parts/blocks';
 import { Action, Alert } from '../parts/form';
@@ -9,6 +10,8 @@ import { GivenSeries } from '../series/live-series';
 
 interface EndingProps {
   permission: Permission;
+  /** How far the series that the approval gave is used. */
+  seriesUsage: SeriesUsage | undefined;
   /** Why the decision in this request was refused. */
   refusal: Refusal | undefined;
   /** The request that waits most urgently for the reader. */
@@ -23,17 +26,9 @@ const WORDS: Record<Permission['status'], string> = {
 };
 
 /** Shows how a request ended: what was decided, by whom and when, and the state of the token. */
-export function Ending({ permission, refusal, next }: EndingProps) {
-  const {
-    status,
-    decided_at,
-    decision_reason,
-    token,
-    expires_at,
-    updated_at,
-    granted_series,
-    series_usage,
-  } = permission;
+export function Ending({ permission, seriesUsage, refusal, next }: EndingProps) {
+  const { status, decided_at, decision_reason, token, expires_at, updated_at, granted_series } =
+    permission;
   return (
     <Section
       name="ending"
@@ -70,8 +65,8 @@ export function Ending({ permission, refusal, next }: EndingProps) {
           “<Written text={decision_reason} />”
         </p>
       )}
-      {granted_series && series_usage && (
-        <GivenSeries id={permission.id} granted={granted_series} usage={series_usage} />
+      {granted_series && seriesUsage && (
+        <GivenSeries id={permission.id} granted={granted_series} usage={seriesUsage} />
       )}
       {token && (
         <p class="soft">
