@@ -4,9 +4,9 @@ import { Column, type DriverValueDecoder, is, SQL, Subquery } from 'drizzle-orm'
 export interface Mapping {
   /** `all` if the statement returns rows. */
   executeMethod?: string;
-  /** What it selects, in the order of its columns. */
+  /** The selected fields, in the order of the columns. */
   fields?: readonly SelectedField[];
-  /** Makes what a caller gets of the result of D1. */
+  /** Turns the result of D1 into the rows that a caller gets. */
   mapResult: ResultMapper;
 }
 

@@ -16,7 +16,7 @@ import { sendAnswer } from './operation';
  */
 export type Shortcut = (c: RequestContext, context: Context) => Promise<object | null>;
 
-/** What the access check knows of a request, and the steps that it still has to take. */
+/** The findings of the access check about a request, and the steps that it still has to take. */
 interface Admission {
   credential: string;
   /** The hash of the idempotency key; null without one. */

@@ -22,7 +22,7 @@ export const resumeAccountRoute = new Hono().post(
     id: 'resumeAccount',
     tag: 'Account',
     summary: 'Resume your account after a stop',
-    description: 'What was approved before the stop, and has not expired, is valid again.',
+    description: 'Approvals from before the stop that have not expired are valid again.',
     success: ok(StopState),
   }),
   userAccess('account:write', undefined, { ignoresKey: true }),

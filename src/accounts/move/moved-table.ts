@@ -25,7 +25,7 @@ export type NumberedKind = (typeof MOVED_NUMBERS)[number];
  */
 export type ColumnRule = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
-/** What tells the rows of the account from those of other accounts in the table. */
+/** The way to find the rows of one account in a table. */
 export type OwnRows =
   /** A condition that only these rows meet. */
   | { condition: (account: MovedAccount) => SQL }

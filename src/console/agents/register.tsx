@@ -9,7 +9,7 @@ import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
 import { FirstRequest } from './first-request';
 
-/** What the key of an agent is for. */
+/** The sentence that says the purpose of an agent's key. */
 export const KEY_PURPOSE = 'With it a program asks for permission as this agent.';
 
 /** Shows the form that registers an agent. */

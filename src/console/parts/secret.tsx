@@ -5,9 +5,9 @@ interface SecretProps {
   /** The name of the secret, such as `The key`. */
   title: string;
   text: string;
-  /** What it is for, or who can do what with it. */
+  /** A sentence on the purpose of the secret, or on who can do what with it. */
   purpose: Child;
-  /** How long it works, and what else is to be known. */
+  /** Further notes, such as how long it works. */
   children?: Child;
 }
 

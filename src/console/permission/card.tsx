@@ -128,7 +128,7 @@ function flashOf(c: SignedInRequest, { permission, row, next }: Card): Child {
   );
 }
 
-/** What the agent asks for: the limits and arguments, the reason, and the preview. */
+/** The request itself: the limits and arguments, the reason, and the preview. */
 function Asked({ card: { row, permission, input, preview, isOfConnection } }: { card: Card }) {
   return (
     <>

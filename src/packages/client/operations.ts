@@ -263,7 +263,7 @@ export abstract class Operations {
   /**
    * Resume your account after a stop.
    *
-   * What was approved before the stop, and has not expired, is valid again.
+   * Approvals from before the stop that have not expired are valid again.
    *
    * `POST /v1/me/resume`, by a user token with `account:write`.
    */
