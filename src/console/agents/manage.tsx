@@ -1,4 +1,5 @@
 import type { Agent } from '../../agents/agent';
+import { DAY, HOUR, SECOND } from '../../lib/time';
 import { type RefusedForm, refusalAt, ShownState } from '../frame/form';
 import type { Names } from '../frame/names';
 import { usePage } from '../frame/page-context';
@@ -9,14 +10,18 @@ import { toOneLine, Written } from '../parts/inline';
 import { switchLabel } from '../parts/words';
 import { AgentFields } from './fields';
 
-/** Seconds for which a replaced key may still work. */
-const GRACE_PERIODS = [
-  ['0', 'not at all: it ends now, with all older ones'],
-  ['3600', 'for 1 hour'],
-  ['86400', 'for 1 day'],
-  ['604800', 'for 7 days'],
-  ['2592000', 'for 30 days'],
-] as const;
+/** How long a replaced key may still work, in seconds, with the words of the form. */
+const GRACE_PERIODS: Options = [
+  [inSeconds(0), 'not at all: it ends now, with all older ones'],
+  [inSeconds(HOUR), 'for 1 hour'],
+  [inSeconds(DAY), 'for 1 day'],
+  [inSeconds(7 * DAY), 'for 7 days'],
+  [inSeconds(30 * DAY), 'for 30 days'],
+];
+
+function inSeconds(milliseconds: number): string {
+  return String(milliseconds / SECOND);
+}
 
 /** A form of an agent's page that was refused. */
 export type RefusedAgentForm = RefusedForm<'edit' | 'switch' | 'delete'>;
@@ -67,7 +72,7 @@ export function Manage({ agent, owners, refused }: ManageProps) {
           <SelectField
             label="The present key works"
             name="grace_period"
-            value="86400"
+            value={inSeconds(DAY)}
             options={GRACE_PERIODS}
             hint="Keys that were replaced before keep the end that they have, unless all end now."
           />
