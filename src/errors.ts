@@ -24,7 +24,7 @@ export const PROBLEMS = {
   invalid_assertion: {
     status: 400,
     title: 'Invalid assertion',
-    meaning: 'The passkey is not one of the voter, or it did not sign exactly this decision.',
+    meaning: 'The passkey does not belong to the voter, or it did not sign exactly this decision.',
   },
   unauthorized: {
     status: 401,
@@ -63,7 +63,7 @@ export const PROBLEMS = {
     status: 403,
     title: 'Self-approval',
     meaning:
-      "The caller owns the agent, or did when it asked, and the review does not let the agent's owner approve.",
+      "The caller owns the agent, or owned it when it asked, and the review does not let the agent's owner approve.",
   },
   passkey_required: {
     status: 403,
@@ -73,7 +73,7 @@ export const PROBLEMS = {
   wrong_reporter: {
     status: 403,
     title: 'Wrong reporter',
-    meaning: 'The outcome of an act is reported by who took the use, and the caller did not.',
+    meaning: 'Only the caller that used the token can report the outcome of the act.',
   },
   plan_required: {
     status: 403,
@@ -85,7 +85,7 @@ export const PROBLEMS = {
     status: 403,
     title: 'Invalid signature',
     meaning:
-      'The signature is missing, wrong or too old: of an address for a download, or of a request of Slack.',
+      'The signature of a download address or of a Slack request is missing, wrong or too old.',
   },
   account_inactive: {
     status: 403,
@@ -155,7 +155,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'Already used',
     meaning:
-      'The connection has sent this request before, and sends it no second time; `outcome` says what is known of it.',
+      'The connection has sent this request before, and does not send it again; `outcome` says what is known about it.',
   },
   conflict: {
     status: 409,

@@ -116,7 +116,7 @@ async function refuseCode(c: RequestContext): Promise<never> {
   await limitNetwork(c);
   throw new Problem(
     'invalid_request',
-    'The code cannot be exchanged: it is wrong, has expired, or was used. Begin the pairing again.',
+    'The code cannot be exchanged: it is wrong, has expired, or was used. Start the pairing again.',
   );
 }
 

@@ -69,7 +69,7 @@ export const secretField = lazy(() =>
     .meta({
       description:
         'The credential: what follows `prefix`, or `user:password` for `basic`. It is stored encrypted, and no answer ' +
-        'shows it. Changing the origin of `base_url` takes it again.',
+        'shows it. A change of the origin of `base_url` needs it again.',
       writeOnly: true,
     }),
 );

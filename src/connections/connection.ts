@@ -45,8 +45,7 @@ export const connectionFields = lazy(() => ({
     description: 'Seconds in which the other service has to answer a call.',
   }),
   repeat_after: wholeNumber(60, 86_400).meta({
-    description:
-      'Seconds for which a refusal answers the same call again, if the call has no idempotency key.',
+    description: 'Seconds for which a refused call is refused again, if it has no idempotency key.',
   }),
   is_active: z.boolean().meta({ description: 'Nothing is sent while this is false.' }),
 }));

@@ -127,8 +127,8 @@ export const createConnectionRoute = new Hono().post(
     tag: 'Connections',
     summary: 'Create a connection',
     description:
-      'Keeps a credential, and lets agents call the other service without holding it. The first rule that fits a call ' +
-      'says whether it is sent, needs a permission, or is refused.',
+      'Keeps a credential, and lets agents call the other service without holding it. The first rule that matches a ' +
+      'call says whether it is sent, needs a permission, or is refused.',
     success: created(Connection),
     problems: ['conflict'],
   }),

@@ -23,8 +23,8 @@ export const forwardHeadersField = lazy(() =>
     )
     .meta({
       description:
-        'The headers of the agent that are sent on. None that holds a credential, frames the message or concerns one ' +
-        'connection only.',
+        'The headers of the agent that are sent on. Not allowed are headers that hold a credential, frame the message or ' +
+        'concern one connection only.',
     }),
 );
 

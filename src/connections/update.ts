@@ -126,7 +126,7 @@ export const updateConnectionRoute = new Hono().put(
     summary: 'Change a connection',
     description:
       'Changes the given fields, but never the slug. A change of the origin of `base_url` needs the secret again. ' +
-      'Switched off, the connection sends nothing more, and requests that wait read as withdrawn for good.',
+      'A connection that is switched off sends nothing more, and its pending requests are withdrawn for good.',
     success: ok(Connection),
     pathId: 'conn',
     problems: ['conflict'],

@@ -229,7 +229,7 @@ describe('a registration', () => {
       const answer = await browser.submit('/console/agents', fields);
       expect([answer.status, fault(answer, field)]).toEqual([400, message]);
       expect(answer.text).toContain('Kept');
-      expect(answer.text).toContain('Nothing was changed. Correct what is marked.');
+      expect(answer.text).toContain('Nothing was changed. Correct the marked fields.');
     }
     expect(await countRows(env.DB)).toEqual(rows);
   });
@@ -540,7 +540,7 @@ describe('a change', () => {
     expect(await Promise.all([agent.key, first.key].map(works))).toEqual([true, true]);
     expect((await load(browser, path)).text).not.toContain(first.key);
     const second = await rotate('0');
-    expect(second.text).toContain('All older keys have ended.');
+    expect(second.text).toContain('The older keys no longer work.');
     expect(await Promise.all([agent.key, first.key, second.key].map(works))).toEqual([
       false,
       false,

@@ -341,7 +341,7 @@ describe('an entry', () => {
       expect.stringContaining('Entries #2 to #4 were erased'),
     ]);
     for (const { text } of [page, list])
-      expect(text.match(/Deleting an agent erases its entries/g)).toHaveLength(1);
+      expect(text.match(/Entries are erased when their agent is deleted/g)).toHaveLength(1);
     expect((await browser.get('/console/audit?event_type=request')).text).not.toContain(
       'were erased',
     );

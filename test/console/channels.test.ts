@@ -177,7 +177,7 @@ describe('the channels of the console', () => {
     ).run();
     const disabled = await browser.get(path);
     expect(readText(disabled.text)).toContain(
-      'Countersign has stopped sending by this channel. Every mail was refused.',
+      'Countersign has stopped sending through this channel. Every mail was refused.',
     );
     expect((await browser.get('/console/channels')).text).toMatch(/badge bad">disabled</);
     expect(place(await browser.submit(`${path}/delete`))).toEqual([303, '/console/channels']);
@@ -668,7 +668,7 @@ describe('the messages of a channel', () => {
     expect(page.text).toContain('href="/console/channels"');
     const seen = await approver.browser.get(card);
     expect(readText(seen.text)).toMatch(
-      new RegExp(`${notice}.*An owner or admin of the account can mend the channels`),
+      new RegExp(`${notice}.*An owner or admin of the account can repair the channels`),
     );
     await account.must(200, 'POST', `/v1/permissions/${permission.id}/deny`);
     expect(readText((await browser.get(card)).text)).not.toContain(notice);

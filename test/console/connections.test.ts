@@ -145,7 +145,7 @@ describe('the page of a connection', () => {
     expect([page.status, page.cost.trips]).toEqual([200, 2]);
     const text = readText(page.text);
     for (const part of [
-      `Leads to https://${UPSTREAM}/v1`,
+      `Base URL https://${UPSTREAM}/v1`,
       `/v1/connections/${connection.id}/proxy`,
       'sent at once GET or HEAD on every path',
       'refused DELETE on every path',

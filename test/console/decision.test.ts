@@ -305,7 +305,7 @@ describe('the decision card', () => {
   it.each([
     [{ scope: { max: 1 } }, 'If you approve, the agent may do it once, within 15 min.'],
     [{ max_uses: 3, token_ttl: 3_600 }, 'the agent may do it 3 times, within 1 h.'],
-    [{ scope: {} }, 'The agent names no limits but these'],
+    [{ scope: {} }, 'The agent names no other limits'],
     [{ input_digest: `sha-256:${'A'.repeat(43)}` }, 'nobody has seen them'],
   ])('says what an approval of %j does', async (request, part) => {
     const { browser, path } = await open('approver', request);
@@ -385,7 +385,7 @@ describe('the decision card', () => {
         const card = await readCard(scene);
         expect(card).toContain(words);
         expect(card).toContain(
-          'This request was asked before the policies were as they are now: it waits for people.',
+          'The policies have changed since this request was made, so it still waits for people.',
         );
       },
     );

@@ -47,7 +47,7 @@ describe('after a decision, the page of the request says below its heading', () 
     );
     expect((await second.browser.submit(`${path}/revoke`)).status).toBe(303);
     expect(readText((await second.browser.get(path)).text)).toContain(
-      'The token was revoked: the agent can use it no more.',
+      'The token was revoked: the agent can no longer use it.',
     );
   });
 

@@ -36,7 +36,7 @@ async function openConfirmed(role = 'approver', world = new World()) {
 const REFUSED = [
   400,
   'invalid_request',
-  'The code cannot be exchanged: it is wrong, has expired, or was used. Begin the pairing again.',
+  'The code cannot be exchanged: it is wrong, has expired, or was used. Start the pairing again.',
 ];
 const refusal = ({ status, body }: Answer) => [status, body.code, body.detail];
 

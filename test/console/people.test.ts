@@ -147,7 +147,7 @@ describe('an invitation in the console', () => {
     expect(body.data).toMatchObject([{ email: 'ada@example.com', name: 'Ada', role: 'approver' }]);
     const page = await browser.get(`/console/members/${body.data[0].id}`);
     expect(page.text).not.toContain('csi_');
-    expect(textOf(page)).toContain('has not joined yet, and can until 2026-02-07 12:00 UTC.');
+    expect(textOf(page)).toContain('has not joined yet, and can join until 2026-02-07 12:00 UTC.');
     const again = await submit(browser, `/console/members/${body.data[0].id}/invitation`, []);
     expect(/id="secret">([^<]+)</.exec(again.text)?.[1]).not.toBe(url);
     expect((await browser.get(new URL(url).pathname)).status).toBe(404);

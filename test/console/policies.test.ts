@@ -810,7 +810,7 @@ describe('the sentence above the form', () => {
     expect(open).toContain('on every resource by …, if ….');
     expect(open).not.toContain('whatever the limits are');
     const capped = await say(browser, { ...FILLED, token_ttl: '8', token_ttl_unit: 'day' });
-    expect(capped).toContain('Not complete, so left out: the token lifetime.');
+    expect(capped).toContain('Left out, because it is not complete: the token lifetime.');
     const review = {
       ...{ effect: 'review', review_members: member, review_roles: 'approver' },
       ...{ escalation_after: '2', escalation_after_unit: 'day', escalation_roles: 'owner' },

@@ -28,7 +28,7 @@ describe('the cookies of the console', () => {
       );
       const headers = { Cookie: set.split(';')[0] ?? '' };
       const page = await world.call('GET', '/console/me', { headers });
-      expect([page.status, page.text.includes('as none of its members')]).toEqual([200, true]);
+      expect([page.status, page.text.includes('not as one of its members')]).toEqual([200, true]);
       const flow = await world.call('POST', '/console/oidc/sign-in', {
         headers: { ...FORM, Origin: origin },
       });
@@ -72,7 +72,7 @@ describe('the cookies of the console', () => {
     ]) {
       const page = await load(ORIGIN + from);
       expect(page.status).toBe(401);
-      expect(page.text).toContain('Your browser did not send back the cookie');
+      expect(page.text).toContain('Your browser did not send the cookie');
       expect(page.text).toContain('href="/console/sign-in"');
     }
     for (const from of [

@@ -143,7 +143,7 @@ describe('a sign-in with a user token', () => {
     );
     const me = await browser.get('/console/me');
     expect([me.status, me.cost.trips]).toEqual([200, 2]);
-    for (const text of ['as none of its members', 'Passkeys belong to members'])
+    for (const text of ['not as one of its members', 'Passkeys belong to members'])
       expect(me.text).toContain(text);
     for (const text of ['data-remove', 'data-passkey', 'Make a user token'])
       expect(me.text).not.toContain(text);

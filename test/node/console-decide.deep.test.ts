@@ -146,7 +146,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     const { id } = await ask();
     await page.goto(`${local.origin}/console/permissions/${id}#approve`);
     await page.keyboard.press('a');
-    expect(await readMessage(page)).toContain('You came from another page');
+    expect(await readMessage(page)).toContain('You came here from another page');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     await page.evaluate(
@@ -219,7 +219,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       await ask({ preview: { title: 'Deny two' } }),
     ];
     await page.goto(`${local.origin}/console?order=newest`);
-    const reason = page.getByLabel('Reason for all that are checked');
+    const reason = page.getByLabel('Reason for all checked requests');
     expect(await reason.isVisible()).toBe(false);
     const boxes = asked.map(({ id }) => page.locator(`#${id} input[type=checkbox]`));
     await boxes[0]?.check();
@@ -232,7 +232,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       .locator('a')
       .waitFor({ timeout: 15_000 });
     expect(await reason.inputValue()).toBe('Not today');
-    await page.getByRole('button', { name: 'Deny those that are checked' }).click();
+    await page.getByRole('button', { name: 'Deny the checked requests' }).click();
     await page.locator(`#${asked[0]?.id}`).waitFor({ state: 'detached' });
     expect(page.url()).toBe(`${local.origin}/console?order=newest`);
     const decided = await Promise.all(asked.map(({ id }) => read(id)));
@@ -280,8 +280,8 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.locator(`#${id} input[type=checkbox]`).check();
     await page.evaluate(`document.querySelector('#deny input[name=reason]').maxLength = 2000`);
     await page.locator('#deny input[name=reason]').fill('x'.repeat(1_001));
-    await page.getByRole('button', { name: 'Deny those that are checked' }).click();
-    await page.getByText('Correct what is marked').waitFor();
+    await page.getByRole('button', { name: 'Deny the checked requests' }).click();
+    await page.getByText('Correct the marked fields').waitFor();
     await ask({ preview: { title: 'Comes after the refusal' } });
     await page
       .locator('.request', { hasText: 'Comes after the refusal' })

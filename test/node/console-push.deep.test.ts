@@ -144,7 +144,7 @@ describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
     expect(await count.textContent()).toBe('1');
   });
 
-  it('on no device where the browser is set not to show notifications', async () => {
+  it('on no device where the browser blocks notifications', async () => {
     const context = await local.browser.newContext({ permissions: [] });
     const page = await join(context, 'denied@example.com');
     await page.addInitScript(() =>
@@ -154,7 +154,7 @@ describe.skipIf(!CHROMIUM)('a person hears of requests', () => {
     );
     await page.goto(`${local.origin}/console/me`);
     const section = page.locator('#push');
-    await section.getByText('This browser is set not to show notifications').waitFor();
+    await section.getByText('This browser blocks notifications').waitFor();
     expect(await section.getByRole('button').isVisible()).toBe(false);
   });
 

@@ -207,8 +207,8 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
 
       await go(page, '/console');
       for (const { id } of others) await page.locator(`#${id} input[type=checkbox]`).check();
-      await page.getByLabel('Reason for all that are checked').fill('Nobody asked for these');
-      await press(page, 'Deny those that are checked');
+      await page.getByLabel('Reason for all checked requests').fill('Nobody asked for these');
+      await press(page, 'Deny the checked requests');
       for (const { id } of others) await page.locator(`#${id}`).waitFor({ state: 'detached' });
       await page.locator(`#${kept.id}`).waitFor();
       for (const { id } of others) {

@@ -174,12 +174,14 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     ).toEqual([...['failed', 'passed', 'passed', 'failed', 'passed']]);
     expect(await page.textContent('.steps li:nth-child(1)')).toContain('251; sealed was 250');
     expect(await page.textContent('.steps li:nth-child(4)')).toContain(
-      'scope.amount of the entry is not that of the vote',
+      'scope.amount of the entry differs from that of the deciding vote',
     );
     expect(await verifyChanged(`**/${entry.id}/entry`, flip(signature, otherEnd))).toEqual([
       ...['failed', 'passed', 'passed', 'failed', 'passed'],
     ]);
-    expect(await page.textContent('.steps li:nth-child(4)')).toContain('The signature is not that');
+    expect(await page.textContent('.steps li:nth-child(4)')).toContain(
+      'The signature was not made with the member’s passkey',
+    );
   });
 
   it('shows a changed proof, checkpoint or key in red at the right step', async () => {
@@ -197,7 +199,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
       await verifyChanged('**/proof', (text) => text.replace(/\\ntime 2/, '\\ntime 3')),
     ).toEqual([...['passed', 'passed', 'failed', 'passed', 'failed']]);
     expect(await page.textContent('.steps li:nth-child(3)')).toContain(
-      'timestamp is not the signed one',
+      'timestamp differs from the signed one',
     );
     const inSignature = (text: string) =>
       text.replace(
@@ -212,7 +214,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
       'failed',
     ]);
     expect(await page.textContent('.steps li:nth-child(3)')).toContain(
-      'signature is not that of the published key',
+      'signature was not made with the published key',
     );
     expect(await verifyChanged('**/jwks.json', flipAfter('"kid":"log-'))).toEqual([
       ...['passed', 'passed', 'failed', 'passed', 'failed'],

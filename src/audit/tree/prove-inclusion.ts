@@ -121,7 +121,7 @@ export async function proveEntry(
   if (sequence > head.size) {
     throw new Problem(
       'conflict',
-      'The entry is not sealed yet. That takes two minutes at most: try again then.',
+      'The entry is not sealed yet. Entries are sealed within two minutes: try again then.',
     );
   }
   const input = entryLeafInput(entry, salt);

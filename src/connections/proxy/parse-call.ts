@@ -83,7 +83,10 @@ export async function parseCall(
       const values = [...body.valuesOf(dottedName), ...valuesIn(query, dottedName)];
       if (values.length < 2) return values[0];
       throw invalidRequest([
-        { path: dottedName, message: 'must stand once in body and query: a rule reads it' },
+        {
+          path: dottedName,
+          message: 'must occur only once in body and query, because a rule reads it',
+        },
       ]);
     },
   };
@@ -92,7 +95,10 @@ export async function parseCall(
 function readMethod(method: string): Method {
   const known = CONNECTION_METHODS.find((each) => each === method);
   if (known) return known;
-  throw new Problem('method_not_allowed', `A call has one of ${CONNECTION_METHODS.join(', ')}.`);
+  throw new Problem(
+    'method_not_allowed',
+    `Use one of the methods ${CONNECTION_METHODS.join(', ')}.`,
+  );
 }
 
 function readKey(request: Request): string | null {

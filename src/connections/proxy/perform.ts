@@ -146,7 +146,7 @@ function rulesOf({ policies, liveSeries = [] }: LoadedCall): Rules {
 function stillPending(id: Id<'perm'>): Problem {
   return new Problem(
     'permission_pending',
-    'Nobody has decided about this call yet. Make the same call again later: it is sent once it is approved.',
+    'Nobody has decided on this call yet. Repeat it later: it is sent once it is approved.',
     { members: { permission_id: id } },
   );
 }

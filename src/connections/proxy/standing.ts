@@ -52,7 +52,7 @@ function answerOf(row: PermissionRow, token: GrantedToken | null, now: number): 
   if (token?.status === 'used') {
     return new Problem(
       'already_used',
-      'This call was sent before, and its outcome is not known to be a failure. It is not sent again.',
+      'This call was sent before, and is not known to have failed. It is not sent again.',
       { members: { permission_id: row.id, outcome: presentOutcome(row, now) } },
     );
   }

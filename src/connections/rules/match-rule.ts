@@ -46,7 +46,7 @@ export function matchRule({ slug, rules }: RuleSettings, call: ParsedCall): Matc
   if (rule.whole_input && !call.isWholeInput) {
     throw new Problem(
       'payload_too_large',
-      'The rule of this call takes only what a person can see whole: at most 16 KiB.',
+      'The rule of this call refuses inputs of more than 16 KiB, because people could not see them in full.',
     );
   }
   const { host, pathname } = new URL(call.url);
@@ -71,7 +71,7 @@ function defaultResource(place: string): string {
   throw invalidRequest([
     {
       path: 'path',
-      message: `is too long for a resource of ${MAX_RESOURCE_LENGTH} characters: the rule of this call has to name one`,
+      message: `is too long for a resource of ${MAX_RESOURCE_LENGTH} characters: give the rule of this call a resource`,
     },
   ]);
 }

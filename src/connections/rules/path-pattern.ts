@@ -24,7 +24,7 @@ function findEncodingFault(pattern: string): string | null {
       return 'must be a path alone: rules do not match the query';
     if (character !== '%') {
       if (PATH_CHARACTER.test(character)) continue;
-      return 'must have every character that no path may hold percent-encoded, such as %20';
+      return 'must percent-encode every character that a path cannot contain, such as a blank as %20';
     }
     const code = pattern.slice(at + 1, at + 3);
     if (!/^[0-9A-F]{2}$/.test(code))

@@ -79,7 +79,7 @@ export const ConnectionRule = lazy(() => {
       methods: listOf(choice(CONNECTION_METHODS), CONNECTION_METHODS.length)
         .refine((names) => new Set(names).size === names.length, 'must name each method once')
         .optional()
-        .meta({ description: 'The methods that it fits; without it, every method.' }),
+        .meta({ description: 'The methods that it matches; without it, every method.' }),
       paths: listOf(path(), MAX_PATHS)
         .optional()
         .meta({
@@ -128,7 +128,7 @@ export const ConnectionRule = lazy(() => {
     })
     .meta({
       id: 'ConnectionRule',
-      description: 'What a connection does with the calls that the rule fits.',
+      description: 'The way in which a connection treats the calls that match the rule.',
       examples: [exampleRule],
     });
 });
@@ -143,6 +143,7 @@ export const rulesField = lazy(() =>
       `must be at most ${MAX_RULES_BYTES} bytes of JSON together`,
     )
     .meta({
-      description: 'The first rule that fits a call counts. A call that none fits is refused.',
+      description:
+        'The first rule that matches a call counts. A call that matches no rule is refused.',
     }),
 );

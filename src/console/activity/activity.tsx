@@ -29,7 +29,8 @@ export async function showActivity(c: ConsoleContext): Promise<Response> {
   const children = (
     <>
       <p class="soft">
-        What people did to the account itself. What agents asked for and did is in the audit log.
+        The changes that people made to the account. The audit log has what agents asked for and
+        did.
       </p>
       <Filters typed={typed} refusal={refusal} address={address} />
       {page.data.length > 0 && <ActivityList records={page.data} />}
@@ -79,7 +80,7 @@ function Filters({
         {refusal && (
           <Alert>
             {refusal.faults.size > 0
-              ? 'Nothing was searched. Correct what is marked.'
+              ? 'Nothing was searched. Correct the marked fields.'
               : refusal.detail}
           </Alert>
         )}

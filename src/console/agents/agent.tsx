@@ -117,7 +117,7 @@ function RecentRequests({ agent, permissions }: { agent: Id<'agent'>; permission
   if (permissions.length === 0) {
     return (
       <Section {...RECENT_SECTION}>
-        <p class="soft">It has asked for nothing yet.</p>
+        <p class="soft">It has made no request yet.</p>
       </Section>
     );
   }

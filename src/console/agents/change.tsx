@@ -110,12 +110,12 @@ export async function rotateKey(c: AgentPageContext): Promise<Response> {
       <>
         <Secret title="The key" text={api_key} purpose={KEY_PURPOSE}>
           {input.grace_period === 0 && (
-            <p>All older keys have ended. The agent is refused until it has the new one.</p>
+            <p>The older keys no longer work. The agent is refused until it uses the new key.</p>
           )}
           {input.grace_period !== 0 && (
             <p>
-              The old key works until <Time at={old_key_expires_at} />. Give the agent the new one
-              before that.
+              The old key works until <Time at={old_key_expires_at} />. Give the agent the new key
+              before then.
             </p>
           )}
         </Secret>

@@ -36,7 +36,7 @@ export function AgentFields({ values, owners }: AgentFieldsProps) {
         maxlength={255}
         required
         autocomplete="off"
-        hint="Those who decide see it with every request."
+        hint="People see it with every request of the agent."
       />
       <TextArea
         label="Description (optional)"

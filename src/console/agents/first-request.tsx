@@ -32,7 +32,7 @@ export function FirstRequest({ agent, apiKey, origin }: FirstRequestProps) {
       <p>Run this code. The request then waits in the inbox, unless a policy decides it at once.</p>
       <CodeTabs label="Language" codes={codesOf(apiKey, origin)} />
       <p class="hint">
-        <code>guard()</code> wraps a function of yours, which then runs only after an approval:{' '}
+        <code>guard()</code> wraps one of your functions, so that it runs only after an approval:{' '}
         <a href="/docs/guides/guard">how to install and use it</a>.
       </p>
       {mayWait && (
@@ -56,7 +56,7 @@ function Arrival({ agent, request }: { agent: Id<'agent'>; request: Permission |
       {!request && (
         <p class="notice waiting">
           Waiting for the first request…{' '}
-          <a href={`/console/agents/${agent}`}>Its page lists what it asks for.</a>
+          <a href={`/console/agents/${agent}`}>The page of the agent lists its requests.</a>
         </p>
       )}
       {request && (

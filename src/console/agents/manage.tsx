@@ -66,15 +66,13 @@ export function Manage({ agent, owners, refused }: ManageProps) {
       <details>
         <summary>Make a new key</summary>
         <Form action={`${path}/rotate-key`} creates>
-          <p>
-            The new key is shown once. Choose how long the agent may go on with the present one.
-          </p>
+          <p>The new key is shown once. Choose how long the agent can still use the present key.</p>
           <SelectField
             label="The present key works"
             name="grace_period"
             value={inSeconds(DAY)}
             options={GRACE_PERIODS}
-            hint="Keys that were replaced before keep the end that they have, unless all end now."
+            hint="Keys that were replaced earlier keep their own end, unless all keys end now."
           />
           <Submit label="Make a new key" />
         </Form>

@@ -10,7 +10,7 @@ import { AgentFields, loadOwners } from './fields';
 import { FirstRequest } from './first-request';
 
 /** The sentence that says the purpose of an agent's key. */
-export const KEY_PURPOSE = 'With it a program asks for permission as this agent.';
+export const KEY_PURPOSE = 'A program uses the key to ask for permission as this agent.';
 
 /** Shows the form that registers an agent. */
 export function showRegistration(c: ConsoleContext): Promise<Response> {

@@ -47,7 +47,7 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
         <p>
           It made <strong>{formatNumber(total)}</strong> {pluralOf(total, 'request')}.
           {approved_requests > 0 && [
-            ' Those that were approved waited ',
+            ' The approved ones waited ',
             <strong>{duration(avg_approval_time_ms)}</strong>,
             ' on average.',
           ]}
@@ -79,7 +79,7 @@ export function Statistics({ id, statistics }: { id: Id<'agent'>; statistics: Ag
       </div>
       {total > 0 && may('permissions:read') && (
         <p class="hint">
-          Each outcome links to all such requests of the agent, also to those before this time.
+          Each outcome links to all requests of the agent with that outcome, older ones included.
         </p>
       )}
     </Section>

@@ -151,7 +151,7 @@ interface NothingProps {
 
 function Nothing({ filters, hasMore, isFromStart }: NothingProps) {
   if (hasMore)
-    return <Empty title="The entries of this page are being erased: go on to the next one." />;
+    return <Empty title="The entries of this page are being erased. Go on to the next page." />;
   if (!isUnfiltered(filters)) {
     return (
       <Empty title={`No ${isFromStart ? '' : 'further '}entry matches these filters.`}>

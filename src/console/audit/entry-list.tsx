@@ -104,8 +104,8 @@ function Amount({ scope, filters }: { scope: JsonObject; filters: Filters }) {
 }
 
 const WHY_ERASED =
-  'Deleting an agent erases its entries, and so does the end of the time for which the plan keeps ' +
-  'them. Their hashes stay in the log, so that the other entries can still be verified.';
+  'Entries are erased when their agent is deleted, or when the plan no longer keeps them. ' +
+  'Their hashes stay in the log, so that the other entries can still be verified.';
 
 function erasedText(first: number, last: number): string {
   if (first === last) return `Entry #${first} was erased.`;

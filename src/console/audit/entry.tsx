@@ -194,7 +194,7 @@ function DetailsTable({ entry }: { entry: AuditEntry }) {
       event_type === 'revoke' ? 'Revoked by' : 'Decided by',
       <Decider id={decided_by} />,
     ],
-    details.decided_via && ['By way of', WAYS[details.decided_via]],
+    details.decided_via && ['Decided via', WAYS[details.decided_via]],
     details.series && [
       'Series given by',
       joinElements(details.series.given_by.map((id) => <Named id={id} />)),

@@ -43,7 +43,7 @@ export function ExportForm({ filters, shown, refused }: ExportFormProps) {
             <CheckBox
               name="include_details"
               checked
-              label="With details, which JSON and Parquet files need to be verified"
+              label="With details. Without them, JSON and Parquet files cannot be verified"
             />
             <ExcelCheckBox checked={refused?.hasBom ?? false} />
             <button type="submit">Export</button>

@@ -30,7 +30,7 @@ export function FilterForm({ filters, timeZone, refusal }: FilterFormProps) {
     <details class="card" open={refusal !== undefined}>
       <summary>Filter</summary>
       <form method="get" action="/console/audit">
-        {refusal && <Alert>Nothing is shown. Correct what is marked.</Alert>}
+        {refusal && <Alert>Nothing is shown. Correct the marked fields.</Alert>}
         <RefusalProvider value={refusal}>
           <div class="fields">
             <SelectField
@@ -55,13 +55,13 @@ export function FilterForm({ filters, timeZone, refusal }: FilterFormProps) {
               label="Action"
               name="action"
               value={action}
-              hint="Exactly, such as email.send"
+              hint="The whole action, such as email.send"
             />
             <TextField
               label="Resource"
               name="resource"
               value={resource}
-              hint="Exactly or, with * at the end, how it begins: mailbox:*"
+              hint="The whole resource, or its beginning and *, such as mailbox:*"
             />
             <SelectField
               label="Decided or voted by"

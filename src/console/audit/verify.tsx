@@ -32,8 +32,8 @@ export function Verify({ entry: { id, permission_request_id }, request }: Verify
     >
       <h2 id="verify-title">Verify</h2>
       <p class="soft">
-        Shows that the entry is in the signed log, unchanged since it was sealed, that people’s
-        signatures are valid, and that the page of the request shows what the log says.
+        Checks that the entry is in the signed log and unchanged since it was sealed, that the
+        signatures of people are valid, and that the page of the request agrees with the log.
       </p>
       <p data-with-script hidden>
         <button type="button">Verify in this browser</button>
@@ -44,17 +44,16 @@ export function Verify({ entry: { id, permission_request_id }, request }: Verify
       <details>
         <summary>Verify with the command line</summary>
         <p class="soft">
-          The check above runs a script of this service and takes its keys from it. To trust
-          neither, save the answers of two requests, and check them with keys that you kept
-          yourself:
+          The check above uses the script and the keys of this service. To trust neither, save the
+          answers of two requests, and check them with keys that you kept yourself:
         </p>
         <section class="scrolls" tabindex={0} aria-label="Commands">
           <pre>{commands(id)}</pre>
         </section>
         <p class="soft">
-          An entry can be verified two minutes after it was written at the latest. The guide{' '}
-          <a href="/docs/guides/verifying">Verifying the log</a> explains what is proven and what is
-          not.
+          An entry can be verified at the latest two minutes after it was written. The guide{' '}
+          <a href="/docs/guides/verifying">Verifying the log</a> explains what this proves and what
+          it does not.
         </p>
       </details>
     </section>

@@ -90,7 +90,10 @@ function decide(name: 'approve' | 'deny'): boolean {
   if (sessionStorage.getItem(TOUCHED) !== null) return press(name);
   const button = document.querySelector(`[data-key="${name}"]`);
   if (!button) return false;
-  showMessage(button, 'You came from another page. Press Tab or click once: then the keys decide.');
+  showMessage(
+    button,
+    'You came here from another page. Press Tab or click once, then decide with the keys.',
+  );
   return true;
 }
 

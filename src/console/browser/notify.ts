@@ -7,8 +7,7 @@ const CHOICE = 'countersign-notify';
 /** How often an open page asks how many requests wait. */
 const INTERVAL = 30 * SECOND;
 
-const DENIED =
-  'This browser is set not to show notifications of this site. Allow them in its settings first.';
+const DENIED = 'This browser blocks notifications of this site. Allow them in its settings first.';
 
 /**
  * Notifies the person that more requests wait, while a page of the console is open but out of

@@ -2,14 +2,14 @@ import { addDevice, isOwnDevice, renewSubscription, WORKER } from './push-subscr
 import { run } from './send';
 
 const NOT_SUPPORTED =
-  'This browser cannot be notified. On an iPhone or iPad, first add this page to the home screen, ' +
+  'This browser cannot receive notifications. On an iPhone or iPad, first add this page to the home screen, ' +
   'and open it from there.';
 const DENIED =
-  'This browser is set not to show notifications of this site. Allow them in its settings, then ' +
+  'This browser blocks notifications of this site. Allow them in its settings, then ' +
   'load the page again.';
-const NOT_ALLOWED = 'The browser was not allowed to show notifications. Try again, and allow them.';
+const NOT_ALLOWED = 'Notifications were not allowed in the browser. Try again, and allow them.';
 const NOT_RENEWED =
-  'This device was notified with an old key, and could not be given the new one. Load the page ' +
+  'The service has a new key for notifications, and this device could not take it. Load the page ' +
   'again, or remove the device and add it again.';
 
 declare global {

@@ -62,11 +62,11 @@ export async function checkEntry(entry: object, proof: Proof, id: string): Promi
   const names = changed.map(({ path }) => path).join(', ');
   const text =
     leaf === proof.leaf_hash
-      ? 'The answer is another entry than the one that this page shows.'
+      ? 'The service answered with another entry than the one on this page.'
       : `Its hash is not the one in the proof${names === '' ? '' : `: ${names} differs from what was sealed`}.`;
   const sealedValues = changed.map(({ path, one, other }): [string, string] => [
     path,
-    `${one}; sealed was ${other}`,
+    `${one}; sealed as ${other}`,
   ]);
   return failed(text, [...sealedValues, ...evidence]);
 }
@@ -94,9 +94,9 @@ export async function checkPath(proof: Proof): Promise<Finding> {
   const { tree_size: size, root_hash } = proof.checkpoint;
   const root =
     (await findRoot(proof)) ??
-    'none: a hash of the proof is malformed, or the path has another length than it must';
+    'none: a hash of the proof is malformed, or its path has the wrong length';
   const evidence: Finding['evidence'] = [
-    ['Root that follows', root],
+    ['Computed root', root],
     ['Root of the checkpoint', root_hash],
   ];
   if (root === root_hash) {
@@ -131,7 +131,7 @@ export async function checkCheckpoint(
   const noted = { origin, ...checkpointFacts(signed) };
   const [difference] = findDifferences(facts, noted);
   if (difference) {
-    return failed(`The checkpoint’s ${difference.path} is not the signed one.`, [
+    return failed(`The checkpoint’s ${difference.path} differs from the signed one.`, [
       ['In the checkpoint', difference.one],
       ['Signed', difference.other],
     ]);
@@ -139,7 +139,7 @@ export async function checkCheckpoint(
   const parsed = parseNote(note);
   const ofLog = parsed.signatures.find(({ name }) => name === origin);
   if (!ofLog || !origin.endsWith(`/${account}`))
-    return failed('The checkpoint is of another log.', [['Log', origin]]);
+    return failed('The checkpoint belongs to another log.', [['Log', origin]]);
 
   const named = await findNamedKeys(parsed, origin, await readLogKeys({ keys }));
   if (named.length === 0) {
@@ -154,11 +154,11 @@ export async function checkCheckpoint(
   ];
   for (const { key, signature } of named) {
     if (!(await hasSignedNote(key, parsed, signature)))
-      return failed('The signature is not that of the published key.', evidence);
+      return failed('The signature was not made with the published key.', evidence);
   }
   return {
     state: 'passed',
-    text: 'The signature is that of the key which the service publishes.',
+    text: 'The signature was made with the key that the service publishes.',
     evidence,
   };
 }

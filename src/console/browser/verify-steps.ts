@@ -22,8 +22,7 @@ export async function runStep(question: Question, check: () => Promise<Finding>)
 
 /** Why this browser cannot check something, as a sentence; null if that is not what went wrong. */
 function limitOf(error: unknown): string | null {
-  if (!crypto.subtle)
-    return 'The browser offers its cryptography to pages at https addresses only.';
+  if (!crypto.subtle) return 'Browsers offer cryptography only to pages at https addresses.';
   if (!(error instanceof UnsupportedAlgorithm)) return null;
   return `This browser cannot check signatures with ${error.algorithm}.`;
 }

@@ -73,16 +73,16 @@ interface Decided {
 
 /** The fault of a signature, as a sentence. */
 const FAULTS: Record<AssertionFault, string> = {
-  type: 'It is not a signature of a passkey that was used to sign.',
-  challenge: 'The passkey signed another decision than the one that the entry states.',
+  type: 'The passkey made this signature for another purpose.',
+  challenge: 'The passkey signed another decision than the entry states.',
   origin: 'It was signed at another address of the service.',
   frame: 'It was signed in a frame of another site.',
-  truncated: 'What its authenticator signed is truncated.',
+  truncated: 'The data that the authenticator signed are cut off.',
   host: 'It was signed for another host.',
   presence: 'The passkey did not verify the person.',
   verification: 'The passkey did not verify the person.',
-  backup: 'What its authenticator says of backups is inconsistent.',
-  signature: 'The signature is not that of the member’s passkey.',
+  backup: 'The statements of the authenticator about backups contradict each other.',
+  signature: 'The signature was not made with the member’s passkey.',
 };
 
 /**
@@ -127,15 +127,16 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
   }
   const statement = statementOf(decided, index);
   if (!statement) {
-    const text = 'The statement cannot be made without the entry of the request, which is gone.';
+    const text =
+      'The entry of the request is gone, and without it the signed statement is unknown.';
     return { state: 'open', text, evidence };
   }
   const [contradiction] = contradictions(entry, index, statement);
   if (contradiction) {
-    return failed(`The ${contradiction.path} of the entry is not that of the vote which decided.`, [
-      contradiction.path,
-      `${contradiction.one}; the vote has ${contradiction.other}`,
-    ]);
+    return failed(
+      `The ${contradiction.path} of the entry differs from that of the deciding vote.`,
+      [contradiction.path, `${contradiction.one}; the vote has ${contradiction.other}`],
+    );
   }
   const challenge = await challengeOf(statement);
   evidence.push(['Statement', canonicalJson(statement)]);

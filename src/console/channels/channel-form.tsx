@@ -259,7 +259,7 @@ async function sendChannelForm(
             maxlength={255}
             placeholder={NAME_EXAMPLES[kind]}
             autocomplete="off"
-            hint="By this name people recognize it."
+            hint="People recognize the channel by this name."
           />
           {slack && <SlackAppFields slackChannels={slack.slackChannels} isNew={!channel} />}
           <EventFields known={OF_CHANNELS} events={events} />
@@ -273,7 +273,7 @@ async function sendChannelForm(
             hint={[
               'Limits the messages to requests for these actions, one pattern per line. ',
               <code>payment.*</code>,
-              ' means every action that begins with “payment.”. If there is none, all actions count.',
+              ' means every action that begins with “payment.”. If the field is empty, all actions count.',
             ]}
           />
           <AgentChoices

@@ -66,8 +66,8 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
         </p>
         {disabled_reason && (
           <p class="notice bad">
-            Countersign has stopped sending by this channel. {disabled_reason}
-            {mayWrite && ' Once the cause is mended, switch the channel on.'}
+            Countersign has stopped sending through this channel. {disabled_reason}
+            {mayWrite && ' Fix the cause, then switch the channel on.'}
           </p>
         )}
         <KindNotice kind={kind} config={context.config} />
@@ -110,8 +110,8 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
 }
 
 const TEST_ADVICE: Record<Channel['kind'], string> = {
-  email: 'Send a test, which goes to you, to see whether it arrives.',
-  slack: 'Send a test to see whether it arrives.',
+  email: 'Send a test message to yourself, to see whether it arrives.',
+  slack: 'Send a test message, to see whether it arrives.',
 };
 
 function AboutChannel({ channel }: { channel: Channel }) {

@@ -89,8 +89,8 @@ export async function showChannelDelivery(
     payloadTitle: 'Its event',
     children: permission_id !== null && (
       <p class="hint">
-        In words, with a link to the request, which asks for sign-in. The agent’s arguments and
-        preview are never sent.
+        The message says this in words, and links to the request. To open the link, one has to sign
+        in. The arguments and the preview of the agent are never sent.
       </p>
     ),
   });

@@ -172,7 +172,7 @@ export function SlackAppFields({
           '. Slack shows the id at the end of a channel’s details. ',
           isNew
             ? 'With the API each Slack channel can be limited to some actions and agents.'
-            : 'Channels that stay keep their limits, which the API can set for each one.',
+            : 'Channels that stay in the list keep their limits. The API can set limits for each channel.',
         ]}
       />
     </>

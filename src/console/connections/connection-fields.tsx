@@ -38,7 +38,7 @@ export function CredentialFields({ values, isNew }: { values: ConnectionValues; 
           maxlength={128}
         />
         <TextField
-          label="Before the credential"
+          label="Text before the credential"
           name="prefix"
           path="auth.prefix"
           value={values.prefix}
@@ -55,7 +55,7 @@ export function CredentialFields({ values, isNew }: { values: ConnectionValues; 
           hint={
             isNew
               ? 'The key, or user:password. It is stored encrypted, and nobody can read it again.'
-              : 'Empty: the present one stays. Another host in the base URL needs it again.'
+              : 'Leave it empty to keep the present one. If the base URL gets another host, enter the credential again.'
           }
         />
       </div>
@@ -72,19 +72,19 @@ export function AdvancedFields({ values }: { values: ConnectionValues }) {
           label="Wait for a decision"
           name="wait"
           value={values.wait}
-          hint="Then a call is answered that it waits. At most 1 minute."
+          hint="After this time, the agent gets the answer that nobody has decided yet. At most 1 minute."
         />
         <DurationField
           label="Wait for the service"
           name="timeout"
           value={values.timeout}
-          hint="Until then the other service has to answer. At most 5 minutes."
+          hint="After this time without an answer, the call fails. At most 5 minutes."
         />
         <DurationField
-          label="Repeat after"
+          label="Repeat a refusal for"
           name="repeat_after"
           value={values.repeat_after}
-          hint="Then the same call without a key counts as a new one."
+          hint="After this time, the same call counts as a new one, unless it has an idempotency key."
         />
       </div>
       <TextField

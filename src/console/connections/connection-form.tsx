@@ -127,7 +127,7 @@ function sendServices(c: ConsoleContext): Response {
   const children = (
     <>
       <p>
-        Which service do your agents use? The form is filled in with its address and with rules to
+        Which service do your agents use? The form then has the address of the service, and rules to
         begin with.
       </p>
       <ul class="files">

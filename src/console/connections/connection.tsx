@@ -92,12 +92,12 @@ export async function showConnection(
         </Section>
         {mayWrite && connection.is_active && <Test path={path} tested={tested} />}
         {calls && (
-          <Section name="calls" title="Calls that asked" class="part">
+          <Section name="calls" title="Calls that asked for permission" class="part">
             <Calls calls={calls.data} />
             <NextPage page={calls} address={new URL(path, c.req.url)} />
           </Section>
         )}
-        <Section name="reads" title={`Calls without asking in the last ${DAYS} days`}>
+        <Section name="reads" title={`Calls sent without permission in the last ${DAYS} days`}>
           <Reads reads={reads} />
         </Section>
         <ForPrograms
@@ -129,15 +129,15 @@ function About({ connection, proxy }: { connection: Connection; proxy: string })
       <Facts
         facts={[
           ['State', <Badge state={onOrOff(is_active)} />],
-          ['Leads to', <Written text={base_url} />],
+          ['Base URL', <Written text={base_url} />],
           ['Agents call', <Code text={proxy} />],
           ['Credential', credential[auth.type]],
           ['Agents', <PlainList items={agent_ids.map((id) => <Named id={id} />)} />],
         ]}
       />
       <p class="hint">
-        Give the agent’s program the address in “Agents call” as base URL, and the agent’s own key
-        in place of the real one.
+        In the agent’s program, use the address in “Agents call” as base URL, and the agent’s own
+        key in place of the real one.
       </p>
     </section>
   );
@@ -158,7 +158,8 @@ function Changes({ connection: { id, is_active, updated_at } }: { connection: Co
       </div>
       {is_active && (
         <p class="hint">
-          Switched off, it sends nothing more, and the requests that wait are withdrawn for good.
+          While the connection is off, it sends nothing. Switching it off withdraws the requests
+          that wait, for good.
         </p>
       )}
       <div class="part">
@@ -194,7 +195,7 @@ function Test({ path, tested }: { path: string; tested: Shown['tested'] }) {
           {tested.result}
         </p>
       )}
-      <p class="hint">No rule is asked. The body of the answer is not shown.</p>
+      <p class="hint">The rules do not apply to the test. The body of the answer is not shown.</p>
     </Section>
   );
 }
@@ -223,7 +224,7 @@ function Reads({ reads: { data } }: { reads: ConnectionReads }) {
   const { formatNumber } = usePage();
   if (data.length === 0) return <p class="soft">None.</p>;
   return (
-    <Table caption="Calls without asking" columns={['Day (UTC)', 'Agent', 'Calls']}>
+    <Table caption="Calls sent without permission" columns={['Day (UTC)', 'Agent', 'Calls']}>
       {data.map(({ date, agent_id, count }) => (
         <tr>
           <td class="day">{date}</td>

@@ -23,8 +23,8 @@ export async function showConnections(c: ConsoleContext): Promise<Response> {
   const ifEmpty = (
     <Empty title="There are no connections yet.">
       <p>
-        With a connection no agent holds the key of a service: Countersign keeps it, and sends what
-        was approved.
+        With a connection, agents do not hold the key of a service. Countersign keeps the key, and
+        sends the calls that were approved.
       </p>
       {create || <p>An admin or owner can create one.</p>}
     </Empty>
@@ -34,7 +34,7 @@ export async function showConnections(c: ConsoleContext): Promise<Response> {
     <>
       <div class="bar">
         <p class="soft">
-          Services whose keys Countersign keeps. It sends what agents may do there.
+          Services whose keys Countersign keeps. It sends the calls that agents may make.
         </p>
         {create}
       </div>

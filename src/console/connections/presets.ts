@@ -20,7 +20,7 @@ const bearer = { authType: 'header', header: 'Authorization', prefix: 'Bearer ' 
 export const PRESETS: Record<string, Preset> = {
   github: {
     name: 'GitHub',
-    about: 'Reads are sent at once; merging, opening and everything else asks.',
+    about: 'Reads are sent at once. Merging, opening and everything else needs permission.',
     values: {
       ...{ name: 'GitHub', slug: 'github', base_url: 'https://api.github.com', ...bearer },
       forward_headers: 'Accept, Content-Type, X-GitHub-Api-Version',
@@ -45,7 +45,7 @@ export const PRESETS: Record<string, Preset> = {
   stripe: {
     name: 'Stripe',
     about:
-      'Reads are sent at once; refunds and payouts ask with their amount, and so does all else.',
+      'Reads are sent at once. Everything else needs permission. Refunds and payouts show their amount.',
     values: {
       ...{ name: 'Stripe', slug: 'stripe', base_url: 'https://api.stripe.com', ...bearer },
       forward_headers: 'Accept, Content-Type, Stripe-Version',
@@ -71,7 +71,8 @@ export const PRESETS: Record<string, Preset> = {
   },
   slack: {
     name: 'Slack',
-    about: 'Lists and infos are sent at once; messages ask with their channel and text.',
+    about:
+      'Lists and infos are sent at once. Everything else needs permission. Messages show their channel and text.',
     values: {
       ...{ name: 'Slack', slug: 'slack', base_url: 'https://slack.com/api', ...bearer },
       rules: rulesOf([
@@ -90,7 +91,7 @@ export const PRESETS: Record<string, Preset> = {
   openai: {
     name: 'OpenAI',
     about:
-      'Questions to models and reads are sent at once; files, tuning and everything else asks.',
+      'Questions to models and reads are sent at once. Files, tuning and everything else needs permission.',
     values: {
       ...{ name: 'OpenAI', slug: 'openai', base_url: 'https://api.openai.com/v1', ...bearer },
       rules: rulesOf([
@@ -106,7 +107,7 @@ export const PRESETS: Record<string, Preset> = {
   },
   other: {
     name: 'Another service',
-    about: 'Reads are sent at once, and everything else asks.',
+    about: 'Reads are sent at once. Everything else needs permission.',
     values: { ...bearer, rules: READS_THEN_ASK },
   },
 };

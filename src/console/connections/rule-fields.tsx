@@ -27,7 +27,7 @@ export function RuleFields({ rules, action }: { rules: RuleValues[]; action: str
     <section class="rules" id="rules" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>
       <p class="hint">
-        The first rule that fits a call counts. A call that no rule fits is refused.
+        The first rule that matches a call counts. A call that matches no rule is refused.
       </p>
       {rules.map((rule, at) => (
         <Rule rule={rule} at={at} count={rules.length} action={action} />
@@ -56,7 +56,7 @@ function Rule({ rule, at, count, action }: RuleProps) {
       <legend>Rule {number}</legend>
       <input type="hidden" name="rule" value={String(at)} />
       <FieldGroup
-        legend="It fits calls with these methods"
+        legend="It matches calls with these methods"
         path={`${path}.methods`}
         class="methods"
       >
@@ -77,7 +77,7 @@ function Rule({ rule, at, count, action }: RuleProps) {
         value={rule.paths}
         rows={Math.max(2, rule.paths.split('\n').length)}
         spellcheck={false}
-        hint="One pattern a line, such as /v1/refunds/*. Empty: every path."
+        hint="One pattern per line, such as /v1/refunds/*. Empty: every path."
       />
       <SelectField
         label="Then"
@@ -111,7 +111,7 @@ function Asking({ rule, at }: Pick<RuleProps, 'rule' | 'at'>) {
   );
   return (
     <details class="asking-fields" open={isRefused || isFilled || rule.isWhole}>
-      <summary>How it asks</summary>
+      <summary>How it asks for permission</summary>
       <div class="asking-body">
         <TextField
           label="Title (optional)"
@@ -129,7 +129,7 @@ function Asking({ rule, at }: Pick<RuleProps, 'rule' | 'at'>) {
           value={rule.scope}
           rows={Math.max(2, rule.scope.split('\n').length)}
           spellcheck={false}
-          hint="One a line, such as amount = {amount}. Policies and people see them."
+          hint="One per line, such as amount = {amount}. Policies and people see them."
         />
         <div class="fields">
           <TextField
@@ -149,7 +149,7 @@ function Asking({ rule, at }: Pick<RuleProps, 'rule' | 'at'>) {
             placeholder="payments:stripe"
           />
         </div>
-        <FieldGroup legend="Offer a series of like calls (optional)" path={`${path}.series`}>
+        <FieldGroup legend="Offer a series of similar calls (optional)" path={`${path}.series`}>
           <div class="fields">
             <TextField
               label="Calls"
@@ -176,7 +176,7 @@ function Asking({ rule, at }: Pick<RuleProps, 'rule' | 'at'>) {
         <CheckBox
           name={`whole-${at}`}
           checked={rule.isWhole}
-          label="Refuse calls that are too large to be shown whole (16 KiB)"
+          label="Refuse calls that are too large to show in full (over 16 KiB)"
         />
       </div>
     </details>

@@ -20,7 +20,9 @@ export function RuleList({ rules }: { rules: readonly ConnectionRule[] }) {
           </li>
         ))}
       </ol>
-      <p class="soft">The first that fits counts. A call that none fits is refused.</p>
+      <p class="soft">
+        The first rule that matches a call counts. A call that matches no rule is refused.
+      </p>
     </>
   );
 }

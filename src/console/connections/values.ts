@@ -228,5 +228,5 @@ function readScopeJson(text: string): ReturnType<typeof readScope> {
   } catch {
     // Told below.
   }
-  return { scope: {}, fault: 'is no JSON object' };
+  return { scope: {}, fault: 'is not a JSON object' };
 }

@@ -22,7 +22,7 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
     page,
     files: page.data.map(listed),
     about:
-      'Files with entries of the audit log. Each can be downloaded for 24 hours, unless an agent in it is deleted before.',
+      'Files with entries of the audit log. Each can be downloaded for 24 hours, or until an agent in it is deleted.',
     ifEmpty: {
       title: 'There are no exports yet.',
       about:

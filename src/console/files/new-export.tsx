@@ -128,7 +128,7 @@ async function sendForm(
           <DateField label="First day" name="start_date" value={start_date} />
           <DateField label="Last day" name="end_date" value={end_date} />
         </div>
-        <p class="hint">Days are in UTC, and both belong to the export.</p>
+        <p class="hint">Days are in UTC. The export includes both.</p>
         <SelectField
           label="Agent"
           name="agent_id"
@@ -158,7 +158,7 @@ async function sendForm(
             <>
               With the details of each entry
               <small class="line">
-                Needed for the proof, which JSON and Parquet then come with.
+                JSON and Parquet files come with a proof only if they have the details.
               </small>
             </>
           }

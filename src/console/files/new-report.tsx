@@ -77,7 +77,7 @@ function sendForm(
           <DateField label="First day" name="start" path="period.start" value={start} />
           <DateField label="Last day" name="end" path="period.end" value={end} />
         </div>
-        <p class="hint">Days are in UTC, and both belong to the report: at most 366 days.</p>
+        <p class="hint">Days are in UTC. The report includes both, and covers at most 366 days.</p>
         <SelectField label="Format" name="format" value={format} options={FORMATS} />
         <Submit label="Start the report" cancel="/console/reports" />
       </Form>

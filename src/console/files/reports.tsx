@@ -15,7 +15,7 @@ export async function showReports(c: ConsoleContext): Promise<Response> {
     page,
     files: page.data.map(listed),
     about:
-      'Evidence for an auditor, for the controls of a framework. Each can be downloaded for 24 hours, unless an agent in it is deleted before.',
+      'Evidence for an auditor about the controls of a framework. Each report can be downloaded for 24 hours, or until an agent in it is deleted.',
     ifEmpty: {
       title: 'There are no compliance reports yet.',
       about:

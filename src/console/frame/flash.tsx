@@ -13,19 +13,19 @@ const WORDS: Record<FlashKind, (count: number) => Child> = {
       <Count of={count} one="request" /> denied.
     </>
   ),
-  skipped: () => 'Set aside until tomorrow: it comes last.',
+  skipped: () => 'Set aside until tomorrow. Until then it comes last.',
   saved: () => 'Saved.',
   joined: () => (
     <p>
       You have joined. If this device gets lost, nobody can let you in again:{' '}
-      <a href="/console/me#passkeys-title">make a second passkey</a> on another one.
+      <a href="/console/me#passkeys-title">make a second passkey</a> on another device.
     </p>
   ),
   joined_with_provider: () => (
     <p>
-      You have joined, and the identity provider is your only way in:{' '}
-      <a href="/console/me#passkeys-title">make a passkey</a> as a second one. Decisions that must
-      be signed need one too.
+      You have joined, and can sign in only at the identity provider:{' '}
+      <a href="/console/me#passkeys-title">make a passkey</a> as a second way. You also need one to
+      sign decisions.
     </p>
   ),
   created: () => 'Created.',

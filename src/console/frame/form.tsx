@@ -151,7 +151,7 @@ export function refusalOf(error: unknown, form?: SentForm): Refusal {
   }
   const isInvalid = error.code === 'invalid_request';
   return {
-    detail: isInvalid ? 'Nothing was changed. Correct what is marked.' : error.detail,
+    detail: isInvalid ? 'Nothing was changed. Correct the marked fields.' : error.detail,
     status,
     faults,
     typed: form?.typed ?? {},
@@ -215,7 +215,7 @@ export function requireUnchangedToActivate(what: string, form: SentForm, updated
   if (form.text('updated_at') === updatedAt) return;
   throw new Problem(
     'conflict',
-    `${changedMeanwhile(what)} This is how it is now: look at it, and then do it again.`,
+    `${changedMeanwhile(what)} You see its present state: check it, and then do it again.`,
   );
 }
 

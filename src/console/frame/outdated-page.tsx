@@ -21,7 +21,7 @@ export async function answerPageError(error: Error, c: HonoContext<AppEnv>): Pro
     status: 400,
     children: (
       <>
-        <p>Its address belongs to other filters, to another account, or is not whole.</p>
+        <p>Its address belongs to other filters or to another account, or part of it is missing.</p>
         <p class="actions">
           <LinkButton href={first} label="Show the first page" />
         </p>

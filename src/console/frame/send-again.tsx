@@ -136,7 +136,8 @@ export function SendAgain({ code, url, kept, retryAfter }: SendAgainProps) {
           {isSignedOut && !decision && (
             <noscript>
               <p class="hint">
-                This page comes back once after you have signed in: then press the button again.
+                After you have signed in, press the button. This page then appears once more: press
+                it again.
               </p>
             </noscript>
           )}

@@ -29,7 +29,7 @@ const STEPS: readonly [step: keyof Setup, title: string, why: string, path: stri
   [
     'policy',
     'Write a policy',
-    'It decides what needs no person, or names who decides.',
+    'A policy decides without a person, or names who decides.',
     '/console/policies/new',
   ],
 ];

@@ -25,9 +25,9 @@ export function DenyBar({ from, refusal }: DenyBarProps) {
     >
       <HiddenFields fields={{ from }} />
       <div class="actions">
-        <TextField label="Reason for all that are checked" name="reason" maxlength={1000} />
+        <TextField label="Reason for all checked requests" name="reason" maxlength={1000} />
         <button type="submit" class="danger">
-          Deny those that are checked<span class="count"></span>
+          Deny the checked requests<span class="count"></span>
         </button>
       </div>
     </Form>

@@ -54,8 +54,8 @@ function List({ view, permissions, context: { principal } }: ListProps) {
   return (
     <>
       <p class="soft">
-        These approvals were used, and nobody knows whether the acts happened. Find out before they
-        are done again.
+        These approvals were used, and nobody knows whether the acts happened. Find out before
+        anything is done again.
       </p>
       <UnknownList permissions={permissions} />
     </>

@@ -41,7 +41,7 @@ function FirstSteps() {
       <Empty title="No agent is registered yet.">
         <p>
           Requests of agents will wait here. A developer, admin or owner of the account can register
-          one.
+          an agent.
         </p>
       </Empty>
     );

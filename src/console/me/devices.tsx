@@ -26,9 +26,9 @@ export function Devices({ devices, isPerson, userAgent }: DevicesProps) {
   return (
     <Section name="push" id="push" title="Notifications on my devices">
       <p class="soft">
-        The browser of a device tells you of requests, even while no page is open: who asks for
-        what, and how much, never the arguments. What you chose above counts for it too. It goes on
-        after you sign out, until you remove the device.
+        The browser of a device notifies you of requests, even while no page is open. A notification
+        says who asks for what and how much, but never the arguments. Your choices above apply to
+        devices too. Notifications continue after you sign out, until you remove the device.
       </p>
       {devices.length > 0 && (
         <ul class="lines">
@@ -63,8 +63,8 @@ export function Devices({ devices, isPerson, userAgent }: DevicesProps) {
             Notify me while a page is open
           </button>
           <p class="hint">
-            Without a device above, this browser can still tell you that more requests wait, as long
-            as a page of the console is open.
+            Even if you add no device, this browser can notify you of new requests while a page of
+            the console is open.
           </p>
         </div>
       )}

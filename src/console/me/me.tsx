@@ -160,11 +160,11 @@ function TokenSignIn({ me, signedIn, tokens }: TokenSignInProps) {
     <>
       {!member && (
         <p>
-          You are signed in for the account{' '}
+          You are signed in with a token of the account{' '}
           <strong>
             <Written text={me.name ?? me.email} />
           </strong>
-          , as none of its members.
+          , not as one of its members.
         </p>
       )}
       <p>

@@ -151,14 +151,14 @@ export function Notifications({ settings, channels, others, refused }: Notificat
     <Section name="notifications" id="notifications" title="Notifications">
       <p class="soft">
         The channels of the account and your own devices notify you of requests that you can decide,
-        and of what becomes of your agents’ requests.
+        and of what happens to your agents’ requests.
       </p>
       <Form action="/console/me/notifications" refusal={refused?.refusal}>
         <ShownState updatedAt={settings.updated_at ?? ''} />
         {channels?.length === 0 && (
           <p class="hint">
-            The account has no channel for e-mail yet. What you choose here counts for your devices,
-            and for mail once there is one.
+            The account has no channel for e-mail yet. Your choices here apply to your devices, and
+            to e-mail once there is such a channel.
           </p>
         )}
         {channels && channels.length > 0 && (
@@ -199,8 +199,8 @@ function QuietHours({ start, end, timeZone }: NotificationFields) {
     <fieldset>
       <legend>Quiet hours</legend>
       <p class="hint">
-        You get no messages in these hours, but for those about a disabled webhook. They are sent
-        when the hours end. Leave both fields empty for no quiet hours.
+        Messages wait until these hours end, except those about a disabled webhook. Leave both
+        fields empty for no quiet hours.
       </p>
       <div class="fields">
         <TextField
@@ -244,7 +244,7 @@ function Delegate({
       <legend>While I am away</legend>
       <p class="hint">
         The delegate gets your messages instead of you, and can decide what their own role allows.
-        Without days this holds until you choose nobody. Days are in UTC.
+        Without days, this lasts until you choose nobody. Days are in UTC.
       </p>
       <SelectField
         label="Delegate"

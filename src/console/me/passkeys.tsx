@@ -21,7 +21,7 @@ export function Passkeys({ passkeys, isPerson, isRecent, hasOtherSignIn }: Passk
   return (
     <Section name="passkeys" title="Passkeys">
       {passkeys.length === 0 && (
-        <p class="soft">You have none: decisions that must be signed need one.</p>
+        <p class="soft">You have no passkey. You need one to sign decisions.</p>
       )}
       <ul class="lines">
         {passkeys.map(({ id, name, added_at }) => (

@@ -56,9 +56,9 @@ export function Tokens({
     <Section name="tokens" title="User tokens">
       <p class="soft">
         {principal.member &&
-          'With a user token a program, or you at a terminal, call the API as you, within your role.'}
+          'With a user token, a program calls the API as you and within your role. You can also use it at a terminal.'}
         {!principal.member &&
-          'With one of these tokens of the account a program calls the API as none of the members.'}
+          'With a token of the account, a program calls the API for the account, not as one of its members.'}
       </p>
       {tokens.length > 0 && (
         <ul class="lines">

@@ -115,8 +115,8 @@ function InvitationState({ expiresAt, isEnded }: { expiresAt: number | null; isE
     return (
       <p>
         This person has not joined yet
-        {expiresAt !== null && [', and can until ', <Time at={formatTime(expiresAt)} />]}. If the
-        address got lost, make a new one: the old one ends.
+        {expiresAt !== null && [', and can join until ', <Time at={formatTime(expiresAt)} />]}. If
+        the address got lost, make a new invitation. The old one then no longer works.
       </p>
     );
   }
@@ -137,7 +137,7 @@ interface MemberFormProps {
 const SUSPENSION = {
   title: 'Suspend',
   about:
-    'Takes away their access until somebody gives it back. Their sessions, their user tokens and the open invitations that they made end at once, for good.',
+    'Takes away their access until somebody gives it back. Their sessions and user tokens end at once and for good, and so do the open invitations that they made.',
   next: 'suspended',
   button: { label: 'Suspend', kind: 'danger' },
 } as const;
@@ -184,7 +184,7 @@ function Left({ leaves }: Pick<MemberDetails, 'leaves'>) {
   if (kinds.length === 0 && leaves.tokens.length === 0) return null;
   return (
     <>
-      <p>What they made stays, and goes on working. Look after it, or delete it:</p>
+      <p>What they made stays and still works. Look after it, or delete it:</p>
       <Facts
         facts={[
           ...kinds.map(([kind, title, path]): [string, Child] => [
@@ -220,8 +220,8 @@ function RemovalForm({ member, reviewing, refusal }: RemovalFormProps) {
           {' '}
           <p>
             This is for good. Their sessions, user tokens, passkeys and any open invitation end at
-            once, and so do the open invitations that they made. What they decided stands, and the
-            log still names them.
+            once, and so do the open invitations that they made. Their decisions stand, and the log
+            still names them.
           </p>
           <Left leaves={member.leaves} />
           <Form action={`/console/members/${member.id}/remove`} refusal={refusal}>

@@ -94,7 +94,7 @@ export function ReviewingFields({
           name={fieldOf(form)}
           path="replacement"
           options={[['', 'Nobody'], ...others]}
-          hint="Takes this member’s place in every policy that names them, for later requests."
+          hint="For later requests, this person replaces the member in every policy that names the member."
         />
       )}
     </>

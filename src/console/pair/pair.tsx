@@ -149,7 +149,7 @@ function Terms({
             <>
               <Time at={formatTime(usePage().now + PAIRED_TOKEN_LIFETIME)} />
               <small>
-                That is in 30 days. You can delete the token before, at{' '}
+                That is in 30 days. You can delete the token earlier, in{' '}
                 <a href="/console/me">My sign-in</a>.
               </small>
             </>,
@@ -161,8 +161,8 @@ function Terms({
         {member && pairedScopes(member.role).map((scope) => <li>{SCOPE_WORDS[scope]}</li>)}
       </ul>
       <p class="hint">
-        It can neither change members nor make user tokens. Decisions that must be signed still take
-        your passkey.
+        It can neither change members nor make user tokens. It still needs your passkey for
+        decisions that must be signed.
       </p>
     </>
   );

@@ -54,7 +54,7 @@ function limitsHint({ status, scope }: Permission, maxUses: number): string {
   if (status !== 'pending') return 'This is what the agent asked for. Nothing was granted.';
   if (Object.keys(scope).length > 0)
     return `If you approve, the agent may do no more than this.${each}`;
-  return 'The agent names no limits but these: you would allow this action on this resource in any form.';
+  return 'The agent names no other limits: you would allow this action on this resource in any form.';
 }
 
 /** The arguments of the act; says why they are not shown if the service does not have them. */
@@ -71,7 +71,7 @@ function Arguments({
           <p class="hint">
             The agent may do it only with exactly these arguments.
             {hasNarrowedScope(row) &&
-              ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
+              ' The agent wrote them before the limits were lowered. If they exceed the lower limits, the agent has to ask again.'}
           </p>
         )}
         <ArgumentList input={input} preview={preview} />
@@ -83,7 +83,7 @@ function Arguments({
       <p>
         Not shown: the agent sent only a digest of its arguments.
         {isBinding &&
-          ' It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'}
+          ' It may act only with exactly those arguments, but nobody has seen them. If the limits do not say enough, deny the request and ask for the arguments.'}
       </p>
     );
   }
@@ -92,7 +92,7 @@ function Arguments({
       {isBinding
         ? 'The agent sent no arguments, so only the limits are binding.'
         : 'The agent sent no arguments.'}
-      {preview && isBinding && ' What it says it will do is not checked.'}
+      {preview && isBinding && ' Nobody checked what it says it will do.'}
     </p>
   );
 }

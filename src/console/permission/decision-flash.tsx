@@ -71,7 +71,7 @@ function Sentence({
   kind: FlashKind;
   review: ReviewState | null;
 }): Child {
-  if (kind === 'revoked') return 'The token was revoked: the agent can use it no more.';
+  if (kind === 'revoked') return 'The token was revoked: the agent can no longer use it.';
   if (kind === 'denial') return 'Your denial was taken. The agent may not do it.';
   if (kind !== 'approval') return null;
   const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;

@@ -232,7 +232,7 @@ function ApprovalEffect({ row }: { row: ReviewedPermission }) {
         If you approve, {further > 0 && `it waits for ${moreApprovals(further)}. After that `}the
         agent may do it <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within{' '}
         {duration(tokenTtl * SECOND)}.{further <= 0 && ' No other approval is needed.'} You can
-        revoke an approval that is not used up; what the agent has done by then stays done.
+        revoke an approval that is not used up; this does not undo what the agent has done by then.
       </p>
       {isNarrowed && (
         <p class="notice waiting">

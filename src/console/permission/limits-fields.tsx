@@ -96,8 +96,7 @@ export function LimitsFields({
         )}
         {row.inputDigest !== null && !isSentByConnection && (
           <p class="hint">
-            The arguments stay as they are: if they exceed what you leave, the agent has to ask
-            again.
+            The arguments stay as they are. If they exceed your limits, the agent has to ask again.
           </p>
         )}
         <DurationField

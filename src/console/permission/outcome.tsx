@@ -11,9 +11,10 @@ const BADGES: Record<OutcomeStatus, { label: string; state: string }> = {
 };
 
 const MEANINGS: Record<OutcomeStatus, string> = {
-  awaited: 'The program took its use and has not said yet what happened. It has ten minutes.',
+  awaited:
+    'The program used the approval and has not reported yet what happened. It has ten minutes to do so.',
   unknown:
-    'Nobody knows whether the act happened, in whole or in part. Find out before it is done again.',
+    'Nobody knows whether the act happened, in whole or in part. Find out before anything is done again.',
   succeeded: 'The program says that the act happened.',
   failed: 'The program saw an error. Part of the act may have happened all the same.',
 };

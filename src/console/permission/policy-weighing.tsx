@@ -58,7 +58,7 @@ export function PolicyWeighing({ permission, maxUses, policies }: PolicyWeighing
       )}
       {first && isPending && first.id !== review?.policy_id && (
         <p class="soft">
-          This request was asked before the policies were as they are now: it waits for people.
+          The policies have changed since this request was made, so it still waits for people.
         </p>
       )}
       {exhausted.flatMap(find).map((policy) => (

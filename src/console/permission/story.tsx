@@ -38,7 +38,7 @@ export function Story({ entries, current }: { entries: AuditEntry[]; current?: I
         <a href={`/console/permissions/${first.permission_request_id}/receipt`}>
           Download the receipt
         </a>
-        : one file that proves this to anybody who has the public keys of the log, also without this
+        : one file that proves this to anybody who has the public keys of the log, even without this
         service.
       </p>
     </Section>

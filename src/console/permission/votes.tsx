@@ -45,8 +45,8 @@ export function Votes({
       )}
       {review.short_of_reviewers && (
         <p class="notice waiting">
-          Fewer reviewers are left than it needs. It cannot be approved unless more people get a
-          role that reviews.
+          Too few reviewers are left. It can be approved only if more people get a role that reviews
+          it.
         </p>
       )}
       {votes.length > 0 && (

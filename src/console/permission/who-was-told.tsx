@@ -100,11 +100,11 @@ export function NobodyNotified() {
       here if you can, or tell its reviewers yourself.{' '}
       {may('channels:write') && (
         <>
-          The reasons are below, under “Who was told”. You can mend{' '}
+          The reasons are below, under “Who was told”. You can repair{' '}
           <a href="/console/channels">the channels</a>.
         </>
       )}
-      {!may('channels:write') && 'An owner or admin of the account can mend the channels.'}
+      {!may('channels:write') && 'An owner or admin of the account can repair the channels.'}
     </p>
   );
 }

@@ -30,10 +30,10 @@ export function BudgetFields({ values }: { values: PolicyValues }) {
   const faults = ['budget', 'expires_at'].map(useFault);
   return (
     <details class="card only-approve" open={isUsed || faults.some(Boolean)}>
-      <summary>How much it approves: budget, end</summary>
+      <summary>Budget and expiry</summary>
       <p class="hint">
-        For all agents together. Beyond it the policy does not apply: the next one does, or people
-        decide. Hours, days and months are those of UTC.{' '}
+        The budget is for all agents together. Once it is used up, the policy no longer applies: the
+        next policy does, or people decide. Hours, days and months are in UTC.{' '}
         <span class="if-plain">Used only if the effect is to approve.</span>
       </p>
       <FieldFault text={useRefusal()?.faults.get('budget')} />
@@ -58,7 +58,7 @@ export function BudgetFields({ values }: { values: PolicyValues }) {
           name="budget_key"
           value={values.budget_key}
           placeholder="amount"
-          hint="Its values, times the uses granted. Empty: none."
+          hint="Each approval adds its value, multiplied by the granted uses. Empty: none."
           path="budget.sum.key"
         />
         <TextField
@@ -66,7 +66,7 @@ export function BudgetFields({ values }: { values: PolicyValues }) {
           name="budget_max"
           value={values.budget_max}
           placeholder="500"
-          hint="The policy does not apply to a request without a number there."
+          hint="The policy does not apply to requests in which that limit is not a number."
           path="budget.sum.max"
         />
         <TextField

@@ -29,7 +29,8 @@ export function ConditionFields({ values, action, hasNewRow }: ConditionFieldsPr
       <legend>Conditions on its limits</legend>
       <p class="hint">
         <span class="if-approve">
-          An approval with conditions applies only if each limit of the request has one here.{' '}
+          An approval with conditions applies only if each limit of the request has a condition
+          here.{' '}
         </span>
         <span class="if-other">
           It also applies if the request lacks a limit that has a condition here.{' '}

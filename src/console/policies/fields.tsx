@@ -116,7 +116,7 @@ function MoreFields({ values }: { values: PolicyValues }) {
             name="reason"
             value={reason}
             maxlength={1000}
-            hint="The agent and the log get it with the decision. Reviewers give their own."
+            hint="The agent and the log get it with the decision of the policy. Reviewers give their own reasons."
           />
         </div>
       </div>

@@ -102,7 +102,7 @@ export function RequestOptions({
         />
       )}
       {isPending && !mayApprove && (
-        <p class="hint">The policy is for later requests. This one you cannot approve here.</p>
+        <p class="hint">The policy is for later requests. You cannot approve this request here.</p>
       )}
     </>
   );

@@ -39,7 +39,7 @@ function Words({ values }: { values: PolicyValues }) {
     <>
       <PolicySentence policy={policy} isOpen={isOpen} />
       {missing.length > 0 && (
-        <p class="soft">Not complete, so left out: {joinElements(missing, ' and ')}.</p>
+        <p class="soft">Left out, because it is not complete: {joinElements(missing, ' and ')}.</p>
       )}
     </>
   );

@@ -48,8 +48,8 @@ export async function showPolicies(
           <p>Every request waits for a person: one approval by anybody who may decide is enough.</p>
           {mayWrite && (
             <p>
-              Make a policy for what needs no person, or open a request and make a rule from it when
-              you approve it.
+              Make a policy for requests that need no person. Or open a request, and make a policy
+              from it when you approve it.
             </p>
           )}
         </Empty>

@@ -236,8 +236,8 @@ function Deletion({ path }: { path: string }) {
     <details class="card">
       <summary>Delete this policy</summary>
       <p>
-        It decides no more requests from then on. What it decided stays. To stop it for a while,
-        switch it off instead.
+        It then decides no more requests. Its past decisions stay. To stop it for a while, switch it
+        off instead.
       </p>
       <Action action={`${path}/delete`} label="Delete it for good" kind="danger" />
     </details>

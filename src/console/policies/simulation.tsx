@@ -72,7 +72,7 @@ export function SimulationForm({
   return (
     <Section name="simulation" title="What would be decided?" id="simulation">
       <p class="hint">
-        Describe a request. Nothing is asked or saved; the address of the answer can be shared.
+        Describe a request. Nothing is requested or saved. You can share the address of the result.
       </p>
       <form method="get" action="/console/policies#simulation">
         <RefusalProvider value={refusal}>
@@ -109,7 +109,7 @@ export function SimulationForm({
         </RefusalProvider>
         <Submit label="Simulate" kind="quiet" />
       </form>
-      {refusal && <Alert>Nothing was simulated. Correct what is marked.</Alert>}
+      {refusal && <Alert>Nothing was simulated. Correct the marked fields.</Alert>}
       {simulated?.answer && <Answer answer={simulated.answer} />}
     </Section>
   );
@@ -139,7 +139,7 @@ function Answer({
         <p>
           <Numeral of={approvals} /> of <Count of={reviewers} one="reviewer" />{' '}
           {pluralOf(approvals, 'has', 'have')} to approve.
-          {reviewers < approvals && ' These are too few: nobody could approve it.'}
+          {reviewers < approvals && ' These are too few: it could not be approved.'}
         </p>
       )}
       {others.length > 0 && (

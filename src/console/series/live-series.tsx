@@ -44,7 +44,7 @@ export function LiveSeriesList({ series, page, namesAgents = false }: LiveSeries
         ))}
       </ul>
       {series.has_more && (
-        <p class="soft">There are more: the page of each agent shows those of the agent.</p>
+        <p class="soft">There are more. The page of each agent shows its series.</p>
       )}
     </Section>
   );

@@ -69,7 +69,7 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
         <strong>Nobody sees their arguments first.</strong> You can end the series at any time.
       </p>
       <details open={typed?.has('series')}>
-        <summary>Fewer, or for a shorter time</summary>
+        <summary>Fewer requests, or a shorter time</summary>
         <div class="limits">
           <TextField
             label="Requests, this one included"
@@ -90,7 +90,7 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
           />
           {varies.length > 0 && (
             <fieldset>
-              <legend>What may be lower or narrower in each</legend>
+              <legend>Limits that may be lower or narrower in each request</legend>
               <input type="hidden" name="series_varies-shown" value="1" />
               {varies.map((key, index) => (
                 <CheckBox

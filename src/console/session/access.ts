@@ -256,7 +256,7 @@ async function refuse<Q extends NamedQueries>(
   if (secret === undefined && comesFromSignIn(c)) {
     throw new Problem(
       'unauthorized',
-      'Your browser did not send back the cookie by which the console knows you, so you are not signed in. Allow cookies ' +
+      'Your browser did not send the cookie that identifies you, so you are not signed in. Allow cookies ' +
         'for this address, and sign in again.',
     );
   }

@@ -51,7 +51,7 @@ export async function readFormAnswer<T>(
   if (stored.createdAt < c.var.runtime.now() - SHOWN_AGAIN) {
     throw new Problem(
       'conflict',
-      'This form was sent before. To make another one, open the page again.',
+      'This form was sent before. To create another one, open the page again.',
     );
   }
   return { ...(await answers.read<T>(stored)), ...stored.computed };

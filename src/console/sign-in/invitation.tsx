@@ -135,7 +135,7 @@ export const invitationRoutes = new Hono<AppEnv>()
           maxlength={100}
           autocomplete="off"
           required
-          hint="To join, make a passkey on this device. From then on it is how you sign in, without a password. The name tells it from others."
+          hint="To join, make a passkey on this device. You then sign in with it, without a password. The name tells it apart from other passkeys."
         />
         <button type="button" data-passkey="make" data-action={action}>
           Make a passkey and join

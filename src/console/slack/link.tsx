@@ -167,7 +167,7 @@ function Terms({
         identity && ['E-mail in Slack', <Written text={identity.email} />],
         ['Acts as', [<bdi>{caller}</bdi>, ', ', member.role, ' of ', <bdi>{account}</bdi>]],
         email !== null && ['E-mail here', <Written text={email} />],
-        ['By the channel', <Written text={channel.name ?? ''} />],
+        ['Channel', <Written text={channel.name ?? ''} />],
       ]}
     />
   );

@@ -1138,17 +1138,17 @@ export interface components {
        *     }
        */
       auth?: components['schemas']['ConnectionAuthInput'];
-      /** @description The credential: what follows `prefix`, or `user:password` for `basic`. It is stored encrypted, and no answer shows it. Changing the origin of `base_url` takes it again. */
+      /** @description The credential: what follows `prefix`, or `user:password` for `basic`. It is stored encrypted, and no answer shows it. A change of the origin of `base_url` needs it again. */
       secret?: string;
       /**
-       * @description The first rule that fits a call counts. A call that none fits is refused.
+       * @description The first rule that matches a call counts. A call that matches no rule is refused.
        * @default []
        */
       rules?: components['schemas']['ConnectionRule'][];
       /** @description The agents that may call it. */
       agent_ids: string[];
       /**
-       * @description The headers of the agent that are sent on. None that holds a credential, frames the message or concerns one connection only.
+       * @description The headers of the agent that are sent on. Not allowed are headers that hold a credential, frame the message or concern one connection only.
        * @default [
        *       "Accept",
        *       "Content-Type"
@@ -1166,7 +1166,7 @@ export interface components {
        */
       timeout?: number;
       /**
-       * @description Seconds for which a refusal answers the same call again, if the call has no idempotency key.
+       * @description Seconds for which a refused call is refused again, if it has no idempotency key.
        * @default 600
        */
       repeat_after?: number;
@@ -1204,7 +1204,7 @@ export interface components {
           prefix?: string;
         };
     /**
-     * @description What a connection does with the calls that the rule fits.
+     * @description The way in which a connection treats the calls that match the rule.
      * @example {
      *       "methods": [
      *         "POST"
@@ -1223,7 +1223,7 @@ export interface components {
      *     }
      */
     ConnectionRule: {
-      /** @description The methods that it fits; without it, every method. */
+      /** @description The methods that it matches; without it, every method. */
       methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
       /** @description Patterns of the path below `base_url`. One of them has to match; without any, every path does. `*` stands for any characters, `/` included. */
       paths?: string[];
@@ -1267,19 +1267,19 @@ export interface components {
       /** @description Where calls are sent: `https`, a public host name, no credentials, no query. The path of a call is appended to it. It is checked again before every call. */
       base_url?: string;
       auth?: components['schemas']['ConnectionAuthInput'];
-      /** @description The credential: what follows `prefix`, or `user:password` for `basic`. It is stored encrypted, and no answer shows it. Changing the origin of `base_url` takes it again. */
+      /** @description The credential: what follows `prefix`, or `user:password` for `basic`. It is stored encrypted, and no answer shows it. A change of the origin of `base_url` needs it again. */
       secret?: string;
-      /** @description The first rule that fits a call counts. A call that none fits is refused. */
+      /** @description The first rule that matches a call counts. A call that matches no rule is refused. */
       rules?: components['schemas']['ConnectionRule'][];
       /** @description The agents that may call it. */
       agent_ids?: string[];
-      /** @description The headers of the agent that are sent on. None that holds a credential, frames the message or concerns one connection only. */
+      /** @description The headers of the agent that are sent on. Not allowed are headers that hold a credential, frame the message or concern one connection only. */
       forward_headers?: string[];
       /** @description Seconds that a call waits for a decision before it is answered. */
       wait?: number;
       /** @description Seconds in which the other service has to answer a call. */
       timeout?: number;
-      /** @description Seconds for which a refusal answers the same call again, if the call has no idempotency key. */
+      /** @description Seconds for which a refused call is refused again, if it has no idempotency key. */
       repeat_after?: number;
       /** @description Nothing is sent while this is false. */
       is_active?: boolean;
@@ -3931,7 +3931,7 @@ export interface components {
       }[];
     };
     /**
-     * @description What a connection does with the calls that the rule fits.
+     * @description The way in which a connection treats the calls that match the rule.
      * @example {
      *       "methods": [
      *         "POST"
@@ -3950,7 +3950,7 @@ export interface components {
      *     }
      */
     ConnectionRuleOutput: {
-      /** @description The methods that it fits; without it, every method. */
+      /** @description The methods that it matches; without it, every method. */
       methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
       /** @description Patterns of the path below `base_url`. One of them has to match; without any, every path does. `*` stands for any characters, `/` included. */
       paths?: string[];

@@ -1387,7 +1387,7 @@ export abstract class Operations {
   /**
    * Create a connection.
    *
-   * Keeps a credential, and lets agents call the other service without holding it. The first rule that fits a call says whether it is sent, needs a permission, or is refused.
+   * Keeps a credential, and lets agents call the other service without holding it. The first rule that matches a call says whether it is sent, needs a permission, or is refused.
    *
    * `POST /v1/connections`, by a user token with `connections:write`.
    */
@@ -1426,7 +1426,7 @@ export abstract class Operations {
   /**
    * Change a connection.
    *
-   * Changes the given fields, but never the slug. A change of the origin of `base_url` needs the secret again. Switched off, the connection sends nothing more, and requests that wait read as withdrawn for good.
+   * Changes the given fields, but never the slug. A change of the origin of `base_url` needs the secret again. A connection that is switched off sends nothing more, and its pending requests are withdrawn for good.
    *
    * `PUT /v1/connections/{id}`, by a user token with `connections:write`.
    */

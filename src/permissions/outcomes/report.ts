@@ -84,7 +84,7 @@ async function storeReport(
   if (row.usedBy !== userOfToken(principal)) {
     throw new Problem(
       'wrong_reporter',
-      'The outcome is reported by who took the use. Send the report with that credential.',
+      'Only the caller that used the token can report the outcome. Send the report with that credential.',
     );
   }
   const now = runtime.now();

@@ -127,7 +127,7 @@ async function requireGenuineRequest(
   if (isRequest && isProposalWithin(row)) return;
   throw new Problem(
     'conflict',
-    'The stored request is not proven to be the one that the agent made: somebody changed it in the database, or the ' +
+    'Nothing proves that the agent made the request as it is stored: somebody changed it in the database, or the ' +
       'service no longer has the secret of that time. It cannot be approved. Deny it, and let the agent ask again.',
   );
 }

@@ -82,7 +82,7 @@ export function requireMayDecide(
   if (voter.isOwner && !review.rule.allow_self) {
     throw new Problem(
       'self_approval',
-      'You own the agent, or did when it asked. Its owner can deny, but not approve.',
+      'You own the agent, or owned it when it asked. You can deny the request, but not approve it.',
     );
   }
   if (hasApproved(review, member.id)) {

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { readJsonObject } from '../values.ts';
 import { printConnection } from './print-connection.ts';
 
-/** Reads are sent at once, and everything else asks. */
+/** Reads are sent at once, and everything else needs permission. */
 const ALLOW_READS: ConnectionCreation['rules'] = [
   { methods: ['GET', 'HEAD'], effect: 'allow' },
   { effect: 'ask' },

@@ -35,7 +35,7 @@ export async function printConnection(session: Session, connection: Connection):
       ['Connection', connection.id],
       ['Name', connection.name],
       ['Slug', connection.slug],
-      ['Leads to', connection.base_url],
+      ['Base URL', connection.base_url],
       ['Agents call', `${client.baseUrl}/v1/connections/${connection.id}/proxy`],
       ['Credential', credential[auth.type]],
       ['Agents', agent_ids.map((id) => names.withId(id)).join(', ')],
