@@ -14,7 +14,7 @@ import {
   requestQueries,
 } from '../../http/preload';
 import { limitAccount, limitCredential, limitMember, limitNetwork } from '../../http/rate-limit';
-import { rolesWith } from '../../identity/roles';
+import { type MemberRole, rolesWith } from '../../identity/roles';
 import {
   authenticateSession,
   type SessionAuthentication,
@@ -89,6 +89,10 @@ export type SignedInRequest = RequestContext & { var: { signedIn: SignedIn } };
 
 const METHODS_THAT_READ = ['GET', 'HEAD'];
 
+function isChange({ req }: RequestContext): boolean {
+  return !METHODS_THAT_READ.includes(req.method);
+}
+
 /**
  * Middleware of every route of the console. Names the route in the log, and refuses a change that a
  * page of another origin sends, or whose body is too large.
@@ -97,17 +101,18 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
   const route = matchedRoutes(c).find(({ method }) => method !== METHOD_NAME_ALL);
   if (!route) return next();
   c.set('route', route.path);
-  if (!METHODS_THAT_READ.includes(c.req.method)) {
-    if (c.req.header('Origin') !== c.var.config.publicUrl) {
-      throw new Problem(
-        'wrong_credential',
-        'The request does not come from a page of the console.',
-      );
-    }
+  if (isChange(c)) {
+    requireOwnOrigin(c);
     await limitBody(c);
   }
   await next();
 });
+
+/** @throws Problem `wrong_credential` if a page of another origin sent the request */
+function requireOwnOrigin(c: RequestContext): void {
+  if (c.req.header('Origin') === c.var.config.publicUrl) return;
+  throw new Problem('wrong_credential', 'The request does not come from a page of the console.');
+}
 
 /** The further conditions of a route of the console. */
 interface ConsoleRule {
@@ -153,7 +158,7 @@ export function consoleAccess<Q extends NamedQueries>(
       return found && { ...found, ...read(found.loaded) };
     };
     const found = await authenticate();
-    if (!found || secret === undefined) return refuse(c, secret);
+    if (!found || secret === undefined) return answerSignedOut(c, secret);
     const { principal, session, names, stop, stored, loaded } = found;
     const opened = openContext(c, found, null);
     const context = { ...opened, reader: batchReads(opened.reader) };
@@ -163,13 +168,7 @@ export function consoleAccess<Q extends NamedQueries>(
     const aside = readAside(c, marks.sender);
     const waiting = waitingText(principal, loaded.inbox);
     c.set('signedIn', { context, session, names, waiting, stop, aside, flash, ...marks });
-    const isSafe = showsOnly || METHODS_THAT_READ.includes(c.req.method);
-    if (!isSafe && !(await isCsrfToken(keyring, secret, await readCsrfToken(c)))) {
-      throw new Problem(
-        'wrong_credential',
-        'The CSRF token is missing or belongs to another session. Load the page again.',
-      );
-    }
+    if (isChange(c) && !showsOnly) await requireCsrfToken(c, secret);
     await limitMember(c, principal);
     await limitAccount(c, principal);
     const requireSession = async () => {
@@ -209,18 +208,21 @@ export function requireScopes(
   const all = [needed ?? []].flat();
   const missing = all.filter((scope) => !scopes.includes(scope));
   if (missing.length === 0) return;
-  if (token !== null || !member) {
-    const what = missing.length === 1 ? 'scope' : 'scopes';
-    throw new Problem(
-      'insufficient_scope',
-      `The user token with which you signed in lacks the ${what} ${missing.join(' and ')}. Sign in with one that has ${missing.length === 1 ? 'it' : 'them'}, or with a passkey.`,
-    );
-  }
-  const roles = rolesWith(...all);
-  throw new Problem(
-    'insufficient_scope',
-    `Your role is ${member.role}. This needs one of the roles ${roles.join(', ')}: an owner or admin of the account can give it to you.`,
-  );
+  const isByRole = member && token === null;
+  const detail = isByRole ? lackingRole(member.role, all) : lackingToken(missing);
+  throw new Problem('insufficient_scope', detail);
+}
+
+/** Says which roles have the scopes that a member's role lacks. */
+function lackingRole(role: MemberRole, scopes: readonly Scope[]): string {
+  const roles = rolesWith(...scopes).join(', ');
+  return `Your role is ${role}. This needs one of the roles ${roles}: an owner or admin of the account can give it to you.`;
+}
+
+/** Says which scopes the user token lacks with which somebody signed in. */
+function lackingToken(missing: readonly Scope[]): string {
+  const [scopes, them] = missing.length === 1 ? ['scope', 'it'] : ['scopes', 'them'];
+  return `The user token with which you signed in lacks the ${scopes} ${missing.join(' and ')}. Sign in with one that has ${them}, or with a passkey.`;
 }
 
 /** The query of what waits for the caller. */
@@ -234,6 +236,18 @@ function waitingText({ scopes }: UserPrincipal, [count]: WaitingCount[] = []): S
   return mayDecide && count ? waitingCountText(count) : null;
 }
 
+/** @throws Problem `wrong_credential` if the request does not have the CSRF token of the session */
+async function requireCsrfToken<Q extends NamedQueries>(
+  c: ConsoleContext<Q>,
+  secret: string,
+): Promise<void> {
+  if (await isCsrfToken(c.var.config.keyring, secret, await readCsrfToken(c))) return;
+  throw new Problem(
+    'wrong_credential',
+    'The CSRF token is missing or belongs to another session. Load the page again.',
+  );
+}
+
 /** The token of a script is in a header, that of a form in a field. */
 async function readCsrfToken(c: HonoContext): Promise<string> {
   const header = c.req.header('X-CSRF-Token');
@@ -243,23 +257,21 @@ async function readCsrfToken(c: HonoContext): Promise<string> {
 }
 
 /**
- * Refuses somebody who is not signed in. What may be a guess counts against the network that it
- * came from.
+ * Answers a request of somebody who is not signed in: redirects a reader to the sign-in page, from
+ * which they come back to the page that they asked for.
+ * @param secret the secret of the session cookie, which is no session; undefined without a cookie
+ * @throws Problem `unauthorized` for a change and for a script, and for a browser that has just
+ *   signed in but does not send the cookie; `rate_limited`
  */
-async function refuse<Q extends NamedQueries>(
+async function answerSignedOut<Q extends NamedQueries>(
   c: ConsoleContext<Q>,
   secret: string | undefined,
 ): Promise<Response> {
-  const isSafe = METHODS_THAT_READ.includes(c.req.method);
-  if (!isSafe || secret !== undefined) await limitNetwork(c);
-  if (!isSafe || isAskedByScript(c)) throw sessionEnded();
-  if (secret === undefined && comesFromSignIn(c)) {
-    throw new Problem(
-      'unauthorized',
-      'Your browser did not send the cookie that identifies you, so you are not signed in. Allow cookies ' +
-        'for this address, and sign in again.',
-    );
-  }
+  const hasCookie = secret !== undefined;
+  // The cookie or the change may be a guess, so it counts against the network.
+  if (hasCookie || isChange(c)) await limitNetwork(c);
+  if (isChange(c) || isAskedByScript(c)) throw sessionEnded();
+  if (!hasCookie && comesFromSignIn(c)) throw cookieMissing();
   const { pathname, search } = new URL(c.req.url);
   return c.redirect(signInPath(pathname + search));
 }
@@ -275,7 +287,7 @@ function isAskedByScript({ req }: RequestContext): boolean {
 
 /** Whether a person made the request; a page that updates itself goes on while nobody is there. */
 function isByPerson(c: RequestContext): boolean {
-  return !METHODS_THAT_READ.includes(c.req.method) || !isAskedByScript(c);
+  return isChange(c) || !isAskedByScript(c);
 }
 
 /** The scopes of those for whom requests wait. */
@@ -294,8 +306,14 @@ function sessionEnded(): Problem {
   return new Problem(
     'unauthorized',
     'You are not signed in, or your session has ended. Sign in again.',
-    {
-      headers: { 'WWW-Authenticate': 'Cookie' },
-    },
+    { headers: { 'WWW-Authenticate': 'Cookie' } },
+  );
+}
+
+function cookieMissing(): Problem {
+  return new Problem(
+    'unauthorized',
+    'Your browser did not send the cookie that identifies you, so you are not signed in. Allow cookies ' +
+      'for this address, and sign in again.',
   );
 }
