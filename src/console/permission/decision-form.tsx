@@ -40,16 +40,8 @@ interface DecisionFormProps {
 }
 
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
-export function DecisionForm({
-  row,
-  name,
-  standing,
-  principal,
-  hasPasskey,
-  agentId,
-  refusal,
-  form,
-}: DecisionFormProps) {
+export function DecisionForm(props: DecisionFormProps) {
+  const { row, name, standing, principal, hasPasskey, agentId, refusal } = props;
   const { may, isStopped } = usePage();
   const obstacle = obstacleOf(may('permissions:decide'), standing, principal);
   if (obstacle !== null) {
@@ -59,125 +51,182 @@ export function DecisionForm({
       </Panel>
     );
   }
-  const mayApprove = standing === 'may_decide' && !isStopped;
-  const votes = String(row.review?.votes.length ?? 0);
-  // Limits are shown again as typed, unless a vote in between has changed the limits that they
-  // narrow.
-  const typed = form && Number(form.text('votes')) === Number(votes) ? form : undefined;
-  const needsPasskey = row.review?.rule.passkey === true;
-  const path = `/console/permissions/${row.id}`;
+  const rights: ApprovalRights = {
+    mayApprove: standing === 'may_decide' && !isStopped,
+    needsPasskey: row.review?.rule.passkey === true,
+    hasPasskey,
+  };
   return (
     <>
       <Panel refusal={refusal}>
-        {isStopped && (
-          <p class="notice waiting">
-            All agents are stopped, so nothing can be approved. You can deny it.
-          </p>
-        )}
-        {standing === 'has_approved' && (
-          <p>You have approved it. It waits for others; you can still deny it.</p>
-        )}
-        {standing === 'owns_agent' && (
-          <p>You own this agent, so others approve. You can deny it.</p>
-        )}
-        {mayApprove && <ApprovalEffect row={row} />}
+        <WhyOnlyDeny standing={standing} />
+        {rights.mayApprove && <ApprovalEffect row={row} />}
         <form
           method="post"
           action={cardAddress(`${row.id}/decide`, agentId)}
-          data-sign={`${path}/statement`}
+          data-sign={`/console/permissions/${row.id}/statement`}
           id="decide"
         >
-          <CsrfField />
-          <input type="hidden" name="votes" value={votes} />
-          <input type="hidden" name="assertion" value="" />
-          <input type="hidden" name="signed_at" value="" />
-          {/* Enter in a field presses the first button: it must neither approve nor deny. */}
-          <button type="submit" disabled hidden>
-            Nothing
-          </button>
-          <RefusalProvider value={refusal}>
-            {mayApprove && <LimitsFields row={row} typed={typed} />}
-            {mayApprove && (
-              <SeriesFields
-                row={row}
-                principal={principal}
-                further={furtherApprovals(row)}
-                typed={typed}
-              />
-            )}
-            <TextField
-              label="Reason"
-              name="reason"
-              hint="Optional. The agent sees it, and the log keeps it."
-              maxlength={1000}
-              list="reasons"
-              value={form?.text('reason')}
-            />
-          </RefusalProvider>
-          <datalist id="reasons">
-            {REASONS.map((reason) => (
-              <option value={reason} />
-            ))}
-          </datalist>
-          <div class="actions">
-            <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
-              Deny
-            </button>
-            {mayApprove && (
-              <button
-                type="submit"
-                name="decision"
-                value="approve"
-                data-key="approve"
-                data-sign={needsPasskey ? '' : undefined}
-                class="approve"
-                disabled={needsPasskey && !hasPasskey}
-              >
-                {needsPasskey ? 'Approve with passkey' : 'Approve'}
-              </button>
-            )}
-          </div>
-          {mayApprove && needsPasskey && hasPasskey && (
-            <p class="hint">
-              Your passkey signs the approval, which needs JavaScript. Without it you can only deny.
-            </p>
-          )}
-          {mayApprove && needsPasskey && !hasPasskey && (
-            <p class="hint">
-              Approvals must be signed with a passkey.{' '}
-              <a href="/console/me">Add one to your sign-in</a> first.
-            </p>
-          )}
-          {mayApprove && !needsPasskey && hasPasskey && (
-            <div class="part" data-with-script hidden>
-              <p class="hint">Optional: with a signature, an auditor can verify that it was you.</p>
-              <div class="actions">
-                <button type="submit" name="decision" value="approve" data-sign class="quiet small">
-                  Sign with passkey and approve
-                </button>
-                <button type="submit" name="decision" value="deny" data-sign class="quiet small">
-                  Sign with passkey and deny
-                </button>
-              </div>
-            </div>
-          )}
+          <HiddenFields row={row} />
+          <Fields {...props} mayApprove={rights.mayApprove} />
+          <Buttons {...rights} />
+          {rights.mayApprove && <Signing {...rights} />}
         </form>
-        {mayApprove && may('policies:read') && may('policies:write') && (
+        {rights.mayApprove && may('policies:read') && may('policies:write') && (
           <p>
             <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}
             <small>for requests like this; opens a form first</small>
           </p>
         )}
       </Panel>
-      <DecisionBar
-        row={row}
-        name={name}
-        mayApprove={mayApprove}
-        needsPasskey={needsPasskey}
-        hasPasskey={hasPasskey}
-        agentId={agentId}
-      />
+      <DecisionBar row={row} name={name} agentId={agentId} {...rights} />
     </>
+  );
+}
+
+/** Which of the buttons the reader has. */
+interface ApprovalRights {
+  mayApprove: boolean;
+  /** Whether the review takes only approvals that are signed. */
+  needsPasskey: boolean;
+  hasPasskey: boolean;
+}
+
+/** Says why the reader can deny the request, but not approve it; nothing if they can do both. */
+function WhyOnlyDeny({ standing }: { standing: Standing }) {
+  const { isStopped } = usePage();
+  return (
+    <>
+      {isStopped && (
+        <p class="notice waiting">
+          All agents are stopped, so nothing can be approved. You can deny it.
+        </p>
+      )}
+      {standing === 'has_approved' && (
+        <p>You have approved it. It waits for others; you can still deny it.</p>
+      )}
+      {standing === 'owns_agent' && <p>You own this agent, so others approve. You can deny it.</p>}
+    </>
+  );
+}
+
+function HiddenFields({ row }: { row: ReviewedPermission }) {
+  return (
+    <>
+      <CsrfField />
+      <input type="hidden" name="votes" value={String(countVotes(row))} />
+      <input type="hidden" name="assertion" value="" />
+      <input type="hidden" name="signed_at" value="" />
+      {/* Enter in a field presses the first button: it must neither approve nor deny. */}
+      <button type="submit" disabled hidden>
+        Nothing
+      </button>
+    </>
+  );
+}
+
+/** The fields of the decision: the limits and the series of an approval, and the reason. */
+function Fields({
+  row,
+  principal,
+  refusal,
+  form,
+  mayApprove,
+}: DecisionFormProps & { mayApprove: boolean }) {
+  // Limits are shown again as typed, unless a vote in between has changed the limits that they
+  // narrow.
+  const hasSameVotes = Number(form?.text('votes')) === countVotes(row);
+  const typed = hasSameVotes ? form : undefined;
+  return (
+    <>
+      <RefusalProvider value={refusal}>
+        {mayApprove && <LimitsFields row={row} typed={typed} />}
+        {mayApprove && (
+          <SeriesFields
+            row={row}
+            principal={principal}
+            further={furtherApprovals(row)}
+            typed={typed}
+          />
+        )}
+        <TextField
+          label="Reason"
+          name="reason"
+          hint="Optional. The agent sees it, and the log keeps it."
+          maxlength={1000}
+          list="reasons"
+          value={form?.text('reason')}
+        />
+      </RefusalProvider>
+      <datalist id="reasons">
+        {REASONS.map((reason) => (
+          <option value={reason} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+function countVotes({ review }: ReviewedPermission): number {
+  return review?.votes.length ?? 0;
+}
+
+function Buttons({ mayApprove, needsPasskey, hasPasskey }: ApprovalRights) {
+  return (
+    <div class="actions">
+      <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
+        Deny
+      </button>
+      {mayApprove && (
+        <button
+          type="submit"
+          name="decision"
+          value="approve"
+          data-key="approve"
+          data-sign={needsPasskey ? '' : undefined}
+          class="approve"
+          disabled={needsPasskey && !hasPasskey}
+        >
+          {needsPasskey ? 'Approve with passkey' : 'Approve'}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/**
+ * How an approval can be signed: says what the reader needs where it has to be, and offers it where
+ * it need not be.
+ */
+function Signing({ needsPasskey, hasPasskey }: ApprovalRights) {
+  if (needsPasskey && hasPasskey) {
+    return (
+      <p class="hint">
+        Your passkey signs the approval, which needs JavaScript. Without it you can only deny.
+      </p>
+    );
+  }
+  if (needsPasskey) {
+    return (
+      <p class="hint">
+        Approvals must be signed with a passkey. <a href="/console/me">Add one to your sign-in</a>{' '}
+        first.
+      </p>
+    );
+  }
+  if (!hasPasskey) return null;
+  return (
+    <div class="part" data-with-script hidden>
+      <p class="hint">Optional: with a signature, an auditor can verify that it was you.</p>
+      <div class="actions">
+        <button type="submit" name="decision" value="approve" data-sign class="quiet small">
+          Sign with passkey and approve
+        </button>
+        <button type="submit" name="decision" value="deny" data-sign class="quiet small">
+          Sign with passkey and deny
+        </button>
+      </div>
+    </div>
   );
 }
 
