@@ -199,10 +199,7 @@ async function showAudit(
   heading('Audit log');
   const logs = await Promise.all(actors.map(({ id }) => searchAudit(user, { agent_id: id })));
   const entries = logs.flat();
-  const counts = [...Map.groupBy(entries, ({ event_type }) => event_type)]
-    .sort(([, a], [, b]) => b.length - a.length)
-    .map(([event, { length }]) => `${length} ${event}`);
-  say(`${entries.length} entries of these agents: ${counts.join(', ')}`);
+  say(`${entries.length} entries of these agents: ${countByEvent(entries).join(', ')}`);
 
   const today = new Date().toISOString().slice(0, 10);
   const denials = { event_type: 'deny', action: 'secret.read', start_date: today } as const;
@@ -219,6 +216,13 @@ async function showAudit(
     const remark = details.decision_reason ? ` (${details.decision_reason})` : '';
     say(`  #${sequence}  ${created_at}  ${event_type}${remark}`);
   }
+}
+
+/** How many entries each event has, the most frequent event first, such as `12 approve`. */
+function countByEvent(entries: AuditEntry[]): string[] {
+  const groups = [...Map.groupBy(entries, ({ event_type }) => event_type)];
+  groups.sort(([, a], [, b]) => b.length - a.length);
+  return groups.map(([event, { length }]) => `${length} ${event}`);
 }
 
 function searchAudit(user: Countersign, filters: ListAuditEntriesQuery): Promise<AuditEntry[]> {
@@ -238,7 +242,8 @@ async function showStatistics(user: Countersign, actors: Actor[]): Promise<void>
 
 async function showRefusal(what: string, call: Promise<unknown>): Promise<void> {
   const { status, code, reason } = await refusalOf(call);
-  say(`Refused: ${what} (${status} ${code}${reason ? `, ${reason}` : ''})`);
+  const why = reason ? `, ${reason}` : '';
+  say(`Refused: ${what} (${status} ${code}${why})`);
 }
 
 function heading(text: string): void {

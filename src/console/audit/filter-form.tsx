@@ -142,32 +142,16 @@ function boundOf(text: string, name: 'start_date' | 'end_date'): number {
 
 /** The filters that are active, each with the way to remove it. */
 export function ActiveFilters({ filters, timeZone }: { filters: Filters; timeZone: string }) {
-  const { agent_id, event_type, action, resource, decided_by } = filters;
-  const { scope_key, permission_id, period, start_date, end_date } = filters;
-  const active = [
-    agent_id && (['agent_id', 'Agent', <Named id={agent_id} />] as const),
-    event_type && (['event_type', 'Event', eventName(event_type)] as const),
-    action && (['action', 'Action', <Code text={action} />] as const),
-    resource && (['resource', 'Resource', <Code text={resource} />] as const),
-    decided_by && (['decided_by', 'Decided by', <Decider id={decided_by} />] as const),
-    scope_key && (['scope_key', 'Amount', <Range filters={filters} />] as const),
-    permission_id && (['permission_id', 'Request', <Code text={permission_id} />] as const),
-    period && isPeriod(period) && (['period', 'When', whenText(period, timeZone)] as const),
-    start_date && (['start_date', 'From', timeText(start_date, 'start_date')] as const),
-    end_date && (['end_date', 'Until', timeText(end_date, 'end_date')] as const),
-  ].filter((filter) => typeof filter === 'object');
+  const active = activeFilters(filters, timeZone);
   if (active.length === 0) return null;
   return (
     <ul class="chips" aria-label="Active filters">
-      {active.map(([name, label, value]) => (
+      {active.map(({ name, label, value }) => (
         <li>
           <span>
             {label}: {value}
           </span>
-          <a
-            href={auditAddress(filters, { [name]: null, ...(name === 'scope_key' && NO_RANGE) })}
-            aria-label={`Remove the filter ${label}`}
-          >
+          <a href={addressWithout(filters, name)} aria-label={`Remove the filter ${label}`}>
             Remove
           </a>
         </li>
@@ -181,8 +165,37 @@ export function ActiveFilters({ filters, timeZone }: { filters: Filters; timeZon
   );
 }
 
-/** Removes the bounds of a range. */
-const NO_RANGE = { scope_min: null, scope_max: null };
+interface ActiveFilter {
+  name: keyof Filters;
+  label: string;
+  value: Child;
+}
+
+function activeFilters(filters: Filters, timeZone: string): ActiveFilter[] {
+  const active: ActiveFilter[] = [];
+  const add = (name: keyof Filters, label: string, show: (text: string) => Child) => {
+    const text = filters[name];
+    if (text) active.push({ name, label, value: show(text) });
+  };
+  add('agent_id', 'Agent', (id) => <Named id={id} />);
+  add('event_type', 'Event', eventName);
+  add('action', 'Action', (action) => <Code text={action} />);
+  add('resource', 'Resource', (resource) => <Code text={resource} />);
+  add('decided_by', 'Decided by', (id) => <Decider id={id} />);
+  add('scope_key', 'Amount', () => <Range filters={filters} />);
+  add('permission_id', 'Request', (id) => <Code text={id} />);
+  const { period } = filters;
+  if (period && isPeriod(period)) add('period', 'When', () => whenText(period, timeZone));
+  add('start_date', 'From', (text) => timeText(text, 'start_date'));
+  add('end_date', 'Until', (text) => timeText(text, 'end_date'));
+  return active;
+}
+
+/** The address of the log without one of the filters; without the range too if that has no key. */
+function addressWithout(filters: Filters, name: keyof Filters): string {
+  if (name !== 'scope_key') return auditAddress(filters, { [name]: null });
+  return auditAddress(filters, { scope_key: null, scope_min: null, scope_max: null });
+}
 
 /** A range of amounts in words, with the name of the limit. */
 function Range({ filters: { scope_key = '', scope_min, scope_max } }: { filters: Filters }) {

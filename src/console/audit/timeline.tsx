@@ -46,6 +46,7 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
     const range = { from: from + index * step, to: from + (index + 1) * step };
     return { ...range, entries, address: auditAddress(filters, selectRange(range, now)) };
   });
+  const filledBars = bars.filter(({ entries }) => entries > 0);
   const total = bars.reduce((sum, { entries }) => sum + entries, 0);
   const around = rangesAround(span, { now, kept });
   return (
@@ -94,18 +95,16 @@ export function Timeline({ span, histogram, filters, now, kept }: TimelineProps)
         <details>
           <summary>The timeline as a table</summary>
           <Table caption="Entries over time" columns={['From (UTC)', 'Entries']}>
-            {bars
-              .filter(({ entries }) => entries > 0)
-              .map(({ from, entries, address }) => (
-                <tr>
-                  <th scope="row">
-                    <a href={address}>{formatUtc(from)}</a>
-                  </th>
-                  <td>
-                    <Numeral of={entries} />
-                  </td>
-                </tr>
-              ))}
+            {filledBars.map(({ from, entries, address }) => (
+              <tr>
+                <th scope="row">
+                  <a href={address}>{formatUtc(from)}</a>
+                </th>
+                <td>
+                  <Numeral of={entries} />
+                </td>
+              </tr>
+            ))}
           </Table>
         </details>
       )}
@@ -119,6 +118,7 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
   const most = Math.max(...bars.map(({ entries }) => entries));
   const height = scaleLinear([0, Math.max(most, 1)], [0, BAR_HEIGHT - TOP]);
   const time = scaleUtc([from, to], [0, 100]);
+  const ticks = time.ticks(4).filter((tick) => isLabelWithin(time(tick)));
   const width = 100 / bars.length;
   return (
     <svg
@@ -161,17 +161,21 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
       <text x="0" y={CHART_HEIGHT - 6}>
         UTC
       </text>
-      {time
-        .ticks(4)
-        .map((tick) => [tick, time(tick)] as const)
-        .filter(([, x]) => x > 16 && x < 94)
-        .map(([tick, x]) => (
-          <text x={`${x}%`} y={CHART_HEIGHT - 6} text-anchor="middle">
-            {tickText(tick, formatDay)}
-          </text>
-        ))}
+      {ticks.map((tick) => (
+        <text x={`${time(tick)}%`} y={CHART_HEIGHT - 6} text-anchor="middle">
+          {tickText(tick, formatDay)}
+        </text>
+      ))}
     </svg>
   );
+}
+
+/**
+ * Whether the label of a tick fits into the chart, to the right of its first label.
+ * @param x the middle of the label, in percent of the width
+ */
+function isLabelWithin(x: number): boolean {
+  return x > 16 && x < 94;
 }
 
 /** The label of a tick: a year, a day or a time of day. */

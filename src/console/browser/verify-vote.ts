@@ -59,7 +59,14 @@ export interface Member {
   id: string;
   name: string | null;
   email: string;
-  passkeys?: { id: string; public_key: string; added_at: string; removed_at: string | null }[];
+  passkeys?: Passkey[];
+}
+
+interface Passkey {
+  id: string;
+  public_key: string;
+  added_at: string;
+  removed_at: string | null;
 }
 
 interface Decided {
@@ -107,12 +114,11 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
     return { state: 'failed', text, evidence: [...more, ...evidence] };
   };
   if (!passkey) return failed('It is signed with a passkey that this member never had.');
-  const { added_at, removed_at } = passkey;
-  if (signature.signed_at < added_at || (removed_at !== null && signature.signed_at > removed_at)) {
+  if (!wasInUse(passkey, signature.signed_at)) {
     return failed(
       'The member did not have the passkey when it signed.',
-      ['Added', added_at],
-      ['Removed', removed_at ?? 'no'],
+      ['Added', passkey.added_at],
+      ['Removed', passkey.removed_at ?? 'no'],
     );
   }
 
@@ -159,6 +165,12 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
     text: 'A passkey of this member signed exactly what the entry states.',
     evidence,
   };
+}
+
+/** Whether the member had the passkey at a time. */
+function wasInUse({ added_at, removed_at }: Passkey, at: string): boolean {
+  if (at < added_at) return false;
+  return removed_at === null || at <= removed_at;
 }
 
 /** @throws SyntaxError for a text that is not base64url */

@@ -1,7 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import type { FieldError } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
-import type { Json } from '../../lib/json';
 import {
   type Channel,
   preloadChannel,
@@ -188,7 +187,7 @@ function inWords(channel: Channel): Record<string, string> {
  * The fields as the API takes them.
  * @param channel the channel before the change; null for a new one
  */
-function inputOf(fields: ChannelFields, channel: Channel | null): Record<string, Json> {
+function inputOf(fields: ChannelFields, channel: Channel | null): Record<string, unknown> {
   const { name, events, actions, agent_ids, slack } = fields;
   const filter = {
     actions: nullIfEmpty(readPatterns(actions)),
@@ -207,7 +206,7 @@ function inputOf(fields: ChannelFields, channel: Channel | null): Record<string,
  * The faults of the fields for Slack that the schemas of creation and change do not find.
  * @param config the `config` of a change
  */
-function faultsOf({ slack }: ChannelFields, config?: Json): FieldError[] {
+function faultsOf({ slack }: ChannelFields, config?: unknown): FieldError[] {
   if (!slack) return [];
   const faults = repeatedLineFaults(slack);
   if (config === undefined) return faults;

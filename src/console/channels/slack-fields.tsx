@@ -1,6 +1,5 @@
 import type { Child } from 'hono/jsx';
 import type { FieldError } from '../../errors';
-import type { Json, JsonObject } from '../../lib/json';
 import { type SlackConfig, SlackConfigUpdate } from '../../receivers/channels/slack/config';
 import type { Refusal, SentForm } from '../frame/form';
 import { TextArea, TextField } from '../parts/fields';
@@ -52,25 +51,22 @@ export function slackPartsOf({ botToken, signingSecret, slackChannels }: SlackFi
 export function slackConfigOf(
   { botToken, signingSecret, slackChannels }: SlackFields,
   stored: readonly SlackChannel[],
-): JsonObject {
+): Record<string, unknown> {
   const filters = new Map(stored.map(({ id, filter }) => [id, filter]));
   const channels = readLines(slackChannels).map(({ id }) => {
     const filter = filters.get(id);
-    return { id, ...(filter && { filter }) };
+    return filter ? { id, filter } : { id };
   });
-  return {
-    ...(botToken !== '' && { bot_token: botToken }),
-    ...(signingSecret !== '' && { signing_secret: signingSecret }),
-    channels,
-  } as unknown as JsonObject;
+  const config: Record<string, unknown> = { channels };
+  if (botToken !== '') config.bot_token = botToken;
+  if (signingSecret !== '') config.signing_secret = signingSecret;
+  return config;
 }
 
 /** The lines of a text that are not empty, with their numbers. */
 function readLines(text: string): { id: string; line: number }[] {
-  return text
-    .split('\n')
-    .map((line, index) => ({ id: line.trim(), line: index + 1 }))
-    .filter(({ id }) => id !== '');
+  const lines = text.split('\n').map((line, index) => ({ id: line.trim(), line: index + 1 }));
+  return lines.filter(({ id }) => id !== '');
 }
 
 /** The faults of the lines that name the same Slack channel as an earlier line. */
@@ -86,7 +82,7 @@ export function repeatedLineFaults({ slackChannels }: SlackFields): FieldError[]
 }
 
 /** The faults of the `config` of a change. The API checks its fields only after the others. */
-export function slackConfigFaults(config: Json): FieldError[] {
+export function slackConfigFaults(config: unknown): FieldError[] {
   const { error } = SlackConfigUpdate().safeParse(config);
   return (error?.issues ?? []).map(({ path, message }) => ({
     path: ['body', 'config', ...path.map(String)].join('.'),
@@ -109,10 +105,8 @@ export function inFormWords(
   );
   const faults = new Map(kept);
   if (lineFault !== null) faults.set('config.channels', lineFault);
-  for (const [path, typed] of [
-    ['config.bot_token', botToken],
-    ['config.signing_secret', signingSecret],
-  ] as const) {
+  const secrets = { 'config.bot_token': botToken, 'config.signing_secret': signingSecret };
+  for (const [path, typed] of Object.entries(secrets)) {
     if (typed !== '' && !faults.has(path)) faults.set(path, 'was not saved: type it again');
   }
   return { ...refusal, faults };

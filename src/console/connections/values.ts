@@ -165,48 +165,53 @@ function ruleInputOf(rule: RuleValues, at: number, faults: FieldError[]) {
   const paths = splitLines(rule.paths);
   const { scope, fault } = readScope(rule.scope);
   if (fault !== null) faults.push({ path: `body.rules.${at}.scope`, message: fault });
-  const hasSeries = rule.seriesRequests !== '' || rule.seriesTime.amount !== '';
+  const { methods, action, resource, title } = rule;
+  const optional = { methods, paths, action, resource, scope, title, series: seriesInputOf(rule) };
+  return { ...withoutEmpty(optional), effect: rule.effect, whole_input: rule.isWhole };
+}
+
+/** The series as the API takes it; empty if nothing is typed. */
+function seriesInputOf({ seriesRequests, seriesTime, seriesVaries }: RuleValues): object {
+  if (seriesRequests === '' && seriesTime.amount === '') return {};
   return {
-    ...(rule.methods.length > 0 && { methods: rule.methods }),
-    ...(paths.length > 0 && { paths }),
-    effect: rule.effect,
-    ...(rule.action !== '' && { action: rule.action }),
-    ...(rule.resource !== '' && { resource: rule.resource }),
-    ...(Object.keys(scope).length > 0 && { scope }),
-    ...(rule.title !== '' && { title: rule.title }),
-    ...(hasSeries && {
-      series: {
-        requests: readNumber(rule.seriesRequests),
-        expires_in: secondsOf(rule.seriesTime),
-        varies: splitList(rule.seriesVaries),
-      },
-    }),
-    whole_input: rule.isWhole,
+    requests: readNumber(seriesRequests),
+    expires_in: secondsOf(seriesTime),
+    varies: splitList(seriesVaries),
   };
 }
 
+/** Leaves out empty texts, lists and objects. */
+function withoutEmpty(fields: Record<string, string | object>): Record<string, string | object> {
+  const filled = Object.entries(fields).filter(([, value]) => !isEmpty(value));
+  return Object.fromEntries(filled);
+}
+
+function isEmpty(value: string | object): boolean {
+  if (typeof value === 'string') return value === '';
+  return Object.keys(value).length === 0;
+}
+
 function splitLines(text: string): string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+  return splitAt(text, '\n');
 }
 
 function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
+  return splitAt(text, ',');
+}
+
+/** The parts of a text that are not blank, trimmed. */
+function splitAt(text: string, separator: string): string[] {
+  const parts = text.split(separator).map((part) => part.trim());
+  return parts.filter((part) => part !== '');
 }
 
 /** Writes a scope line by line; as JSON if a key would be read as another one again. */
 function writeScope(scope: Record<string, string>): string {
-  const lines = Object.entries(scope)
-    .map(([key, reference]) => `${key} = ${reference}`)
-    .join('\n');
-  const again = readScope(lines).scope;
-  const isSame = JSON.stringify(Object.entries(again)) === JSON.stringify(Object.entries(scope));
-  return isSame ? lines : JSON.stringify(scope);
+  const lines = Object.entries(scope).map(([key, reference]) => `${key} = ${reference}`);
+  const text = lines.join('\n');
+  const readAgain = Object.entries(readScope(text).scope);
+  const isSame = JSON.stringify(readAgain) === JSON.stringify(Object.entries(scope));
+  return isSame ? text : JSON.stringify(scope);
 }
 
 function readScope(text: string): { scope: Record<string, Json>; fault: string | null } {

@@ -19,11 +19,8 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   if (!c.req.header('Accept')?.includes('text/html')) return answer;
   const problem = await answer.json<ProblemDocument>();
   const retryAfter = answer.headers.get('Retry-After');
-  const page = sendPage(asPage(c), {
-    ...(await contentOf(c, problem, retryAfter)),
-    isNarrow: true,
-    status: answer.status,
-  });
+  const content = await contentOf(c, problem, retryAfter);
+  const page = sendPage(asPage(c), { ...content, isNarrow: true, status: answer.status });
   if (retryAfter !== null) page.headers.set('Retry-After', retryAfter);
   return page;
 }

@@ -138,7 +138,7 @@ function contentSecurityPolicy(
   nonce: string,
   { formTarget, registersWorker = false }: Allowed,
 ): string {
-  return [
+  const directives = [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
     "style-src 'self'",
@@ -148,10 +148,10 @@ function contentSecurityPolicy(
     ["form-action 'self'", formTarget].join(' ').trim(),
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    ...(registersWorker
-      ? ['trusted-types htmx service-worker', "manifest-src 'self'"]
-      : ['trusted-types htmx']),
-  ].join('; ');
+    registersWorker ? 'trusted-types htmx service-worker' : 'trusted-types htmx',
+  ];
+  if (registersWorker) directives.push("manifest-src 'self'");
+  return directives.join('; ');
 }
 
 /**

@@ -92,12 +92,12 @@ interface AlikeSummaryProps {
 function AlikeSummary({ requests, first, limits }: AlikeSummaryProps) {
   const { action, resource, expires_at } = first.permission;
   const { formatNumber } = usePage();
-  const differing = limits.differing
-    .slice(0, MAX_LIMITS)
-    .map((limit) => ({ ...limit, value: spanOf(limit, formatNumber) }));
-  const common = limits.common
-    .slice(0, MAX_LIMITS)
-    .map((limit) => ({ ...limit, value: valueText(limit.values[0], formatNumber) }));
+  const differing = limits.differing.slice(0, MAX_LIMITS).map((limit) => {
+    return { label: limit.label, value: spanOf(limit, formatNumber) };
+  });
+  const common = limits.common.slice(0, MAX_LIMITS).map(({ label, values }) => {
+    return { label, value: valueText(values[0], formatNumber) };
+  });
   return (
     <summary class="request" data-row>
       <span class="what">
@@ -164,14 +164,13 @@ function AlikeTable({ requests, reader, differing, hasTitles }: AlikeTableProps)
             <td>
               <DenyBox request={request} reader={reader} />{' '}
               <a href={`/console/permissions/${id}`}>
-                {hasTitles ? (
+                {!hasTitles && name}
+                {hasTitles && (
                   <RequestTitle
                     title={title}
                     otherwise={name}
                     isOfConnection={connection_id !== null}
                   />
-                ) : (
-                  name
                 )}
               </a>
               {request.isContradictory && [' ', <Differs />]}

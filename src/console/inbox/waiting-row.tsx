@@ -1,4 +1,4 @@
-import type { Json } from '../../lib/json';
+import type { Json, JsonObject } from '../../lib/json';
 import { withScriptsMark } from '../../lib/scripts';
 import { shorten } from '../../lib/text';
 import type { Id } from '../../lib/typeid';
@@ -50,15 +50,13 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
   const { permission, agentName, preview, isContradictory, standing, notifiedNobody } = request;
   const { id, action, title, connection_id, scope, expires_at } = permission;
   const { formatNumber } = usePage();
-  const limits = limitValues(scope)
-    .map(([label, value], index) => ({ label, value, number: index + 1 }))
-    .toSorted((a, b) => amountRank(a.value) - amountRank(b.value));
+  const limits = rankLimits(scope);
   const hidden = limits.length - MAX_AMOUNTS;
-  const amounts = (preview?.fields ?? [])
-    .filter(({ kind }) => kind !== undefined && kind !== 'text')
-    .slice(0, MAX_AMOUNTS);
+  const fields = preview?.fields ?? [];
+  const amounts = fields.filter(({ kind }) => kind !== undefined && kind !== 'text');
+  const side = standing === 'may_decide' ? '' : 'aside';
   return (
-    <li id={id} class={`request ${standing === 'may_decide' ? '' : 'aside'}`} data-row>
+    <li id={id} class={`request ${side}`} data-row>
       <DenyBox request={request} reader={reader} />
       <div class="what">
         <a href={cardAddress(id, reader.agentId)}>
@@ -84,7 +82,7 @@ export function WaitingRow({ request, reader }: WaitingRowProps) {
               and {hidden} more {pluralOf(hidden, 'limit')}
             </li>
           )}
-          {amounts.map((field) => (
+          {amounts.slice(0, MAX_AMOUNTS).map((field) => (
             <li>
               <span class="soft">
                 agent says: <Written text={shorten(field.label, MAX_IN_LIST)} />
@@ -131,6 +129,14 @@ export function DenyBox({ request, reader }: WaitingRowProps) {
       aria-label={withScriptsMark(toOneLine(`Check to deny: ${called}, of ${by}`))}
     />
   );
+}
+
+/** The limits with their numbers in the scope, those first that look most like an amount. */
+function rankLimits(scope: JsonObject) {
+  const limits = limitValues(scope).map(([label, value], index) => {
+    return { label, value, number: index + 1 };
+  });
+  return limits.toSorted((a, b) => amountRank(a.value) - amountRank(b.value));
 }
 
 /**

@@ -98,11 +98,13 @@ export async function preloadFormNotifications(
   account: SQL<number>,
   { id }: Pick<CallerSql, 'id'>,
 ) {
-  const ids = (await readForm(c)).list('channels').flatMap((id) => parseId('chan', id) ?? []);
+  const form = await readForm(c);
+  const channels = form.list('channels').flatMap((text) => parseId('chan', text) ?? []);
+  const chosen = channels.slice(0, MAX_CHANNELS);
   return {
     settings: selectSettings(reader, account, id),
     devices: selectDevices(reader, account, id),
-    chosen: ids.length > 0 ? selectChannels(reader, account, ids.slice(0, MAX_CHANNELS)) : null,
+    chosen: chosen.length > 0 ? selectChannels(reader, account, chosen) : null,
   };
 }
 

@@ -152,6 +152,27 @@ function readToken(form: SentForm, now: number) {
   };
 }
 
+interface ScopeBoxesProps {
+  scopes: readonly Scope[];
+  /** The scopes that are checked at first. */
+  checked: readonly string[];
+}
+
+function ScopeBoxes({ scopes, checked }: ScopeBoxesProps) {
+  return (
+    <div class="part">
+      {scopes.map((scope) => (
+        <CheckBox
+          label={SCOPE_WORDS[scope]}
+          name="scopes"
+          value={scope}
+          checked={checked.includes(scope)}
+        />
+      ))}
+    </div>
+  );
+}
+
 /** @param checked the scopes that are checked at first */
 function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: Refusal): Response {
   const offered = SCOPES.filter((scope) => c.var.signedIn.context.principal.scopes.includes(scope));
@@ -170,20 +191,8 @@ function sendNewToken(c: ConsoleContext, checked: readonly string[], refusal?: R
         <input type="hidden" name="choose" value="scopes" />
         <FieldGroup legend="What it may do" path="scopes">
           <div class="scope-choices">
-            {[true, false].map((isReading) => (
-              <div class="part">
-                {offered
-                  .filter((scope) => onlyReads(scope) === isReading)
-                  .map((scope) => (
-                    <CheckBox
-                      label={SCOPE_WORDS[scope]}
-                      name="scopes"
-                      value={scope}
-                      checked={checked.includes(scope)}
-                    />
-                  ))}
-              </div>
-            ))}
+            <ScopeBoxes scopes={offered.filter(onlyReads)} checked={checked} />
+            <ScopeBoxes scopes={offered.filter((scope) => !onlyReads(scope))} checked={checked} />
           </div>
           <p class="hint">It can never do more than you.</p>
         </FieldGroup>

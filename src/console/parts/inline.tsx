@@ -180,7 +180,7 @@ interface TimeProps {
  * the page without script have UTC.
  */
 export function Time({ at, toSeconds = false, hasZone = false }: TimeProps) {
-  const utc = `${at.slice(0, 10)} ${at.slice(11, toSeconds ? 19 : 16)} UTC`;
+  const utc = utcText(at, { toSeconds });
   return (
     <time
       datetime={at}
@@ -193,13 +193,20 @@ export function Time({ at, toSeconds = false, hasZone = false }: TimeProps) {
   );
 }
 
+/** A time of the API in UTC, such as `2026-01-31 12:00 UTC`. */
+function utcText(at: string, { toSeconds = false } = {}): string {
+  const day = at.slice(0, 10);
+  const clock = at.slice(11, toSeconds ? 19 : 16);
+  return `${day} ${clock} UTC`;
+}
+
 /** How long until a time, in words of two units at most. The script counts down. */
 export function TimeLeft({ until }: { until: string }) {
   const left = Date.parse(until) - usePage().now;
   return (
     <time
       datetime={until}
-      title={`${until.slice(0, 16).replace('T', ' ')} UTC`}
+      title={utcText(until)}
       data-left
       class={left < 10 * MINUTE ? 'urgent' : undefined}
     >
@@ -210,9 +217,10 @@ export function TimeLeft({ until }: { until: string }) {
 
 /** How long ago a time was. */
 export function TimeSince({ at }: { at: string }) {
+  const passed = Math.max(0, usePage().now - Date.parse(at));
   return (
-    <time datetime={at} title={`${at.slice(0, 16).replace('T', ' ')} UTC`} data-since>
-      {`${duration(Math.max(0, usePage().now - Date.parse(at)))} ago`}
+    <time datetime={at} title={utcText(at)} data-since>
+      {`${duration(passed)} ago`}
     </time>
   );
 }

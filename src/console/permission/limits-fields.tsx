@@ -40,26 +40,29 @@ export function readLimits(
   form: SentForm,
   proposal: { scope: JsonObject; tokenTtl: number; maxUses: number },
 ) {
-  const scope = structuredClone(proposal.scope);
-  for (const field of limitFields(proposal.scope)) {
-    if (field.kind === 'number' && form.has(field.name))
-      setAt(scope, field.path, readNumber(form.text(field.name)));
-    if (field.kind === 'list' && form.has(`${field.name}-shown`)) {
-      const kept = new Set(form.list(field.name));
-      setAt(
-        scope,
-        field.path,
-        field.value.filter((_, index) => kept.has(String(index))),
-      );
-    }
-  }
+  const scope = readScope(form, proposal.scope);
   const ttl = readLowered(form, 'token_ttl', proposal.tokenTtl);
   const uses = readNumber(textOr(form, 'max_uses', String(proposal.maxUses)));
-  return {
-    ...(!equalJson(scope, proposal.scope) && { scope }),
-    ...(ttl !== proposal.tokenTtl && { token_ttl: ttl }),
-    ...(uses !== proposal.maxUses && { max_uses: uses }),
-  };
+  const limits: { scope?: JsonObject; token_ttl?: typeof ttl; max_uses?: typeof uses } = {};
+  if (!equalJson(scope, proposal.scope)) limits.scope = scope;
+  if (ttl !== proposal.tokenTtl) limits.token_ttl = ttl;
+  if (uses !== proposal.maxUses) limits.max_uses = uses;
+  return limits;
+}
+
+/** The scope with the numbers and the members of lists that a form leaves. */
+function readScope(form: SentForm, proposed: JsonObject): JsonObject {
+  const scope = structuredClone(proposed);
+  for (const field of limitFields(proposed)) {
+    const { kind, name, path, value } = field;
+    if (kind === 'number' && form.has(name)) setAt(scope, path, readNumber(form.text(name)));
+    if (kind === 'list' && form.has(`${name}-shown`)) {
+      const kept = form.list(name);
+      const left = value.filter((_, index) => kept.includes(String(index)));
+      setAt(scope, path, left);
+    }
+  }
+  return scope;
 }
 
 /** The faults of the numbers that a form grants, which the API cannot see. */

@@ -31,7 +31,7 @@ import {
   RequestOptions,
   type SourceRequest,
 } from './from-request';
-import { draftOf, EMPTY_POLICY, readValues, valuesOf } from './values';
+import { draftOf, EMPTY_POLICY, type PolicyDraft, readValues, valuesOf } from './values';
 
 /**
  * Preloads the form for a policy, with the request from which it is filled in: as for a
@@ -73,7 +73,6 @@ export async function showNewPolicy(c: NewPolicyContext): Promise<Response> {
  * that was checked.
  */
 export async function makePolicy(c: NewPolicyContext): Promise<Response> {
-  const { context } = c.var.signedIn;
   const form = await readForm(c);
   const request = requestOf(c, form.text('permission'));
   const values = readValues(form);
@@ -87,24 +86,31 @@ export async function makePolicy(c: NewPolicyContext): Promise<Response> {
   try {
     const draft = draftOf(values);
     if (form.text('do') !== 'save') return await sendEditor(c, request, { ...edited, draft });
-    if (request && !form.has('any_limits') && ignoresLimits(draft)) {
-      throw invalidRequest([
-        { path: 'body.any_limits', message: 'check this, or write conditions on the limits' },
-      ]);
-    }
+    if (request && !edited.acceptsAnyLimits) requireConditions(draft);
     const isApproval = edited.approves && request !== null;
-    if (isApproval && !context.principal.scopes.includes('permissions:decide')) {
-      throw new Problem(
-        'insufficient_scope',
-        'Your session may not approve requests. Save the policy alone.',
-      );
-    }
+    if (isApproval) requireMayApprove(c);
     const { id } = await c.var.once((context) => createPolicy(context, draft));
     if (isApproval) return await approve(c, id);
     return redirectWithFlash(c, '/console/policies', 'created');
   } catch (error) {
     return sendEditor(c, request, { ...edited, refusal: refusalOf(error) });
   }
+}
+
+/** @throws Problem `invalid_request` if the policy approves requests whatever their limits are */
+function requireConditions(draft: PolicyDraft): void {
+  if (!ignoresLimits(draft)) return;
+  throw invalidRequest([
+    { path: 'body.any_limits', message: 'check this, or write conditions on the limits' },
+  ]);
+}
+
+function requireMayApprove(c: NewPolicyContext): void {
+  if (c.var.signedIn.context.principal.scopes.includes('permissions:decide')) return;
+  throw new Problem(
+    'insufficient_scope',
+    'Your session may not approve requests. Save the policy alone.',
+  );
 }
 
 /** The request from which a policy is made; null if the form or address names none. */

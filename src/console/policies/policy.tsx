@@ -58,10 +58,11 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
       await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
     return redirectWithFlash(c, '/console/policies', 'saved');
   } catch (error) {
-    const refusal = refusalOf(error);
+    const refused = { ...edited, refusal: refusalOf(error) };
     // The page shows the other person's change, so the next attempt may overwrite it.
     const isConflict = error instanceof Problem && error.code === 'conflict';
-    return sendPolicy(c, { ...edited, refusal, ...(isConflict && { shown: policy.updated_at }) });
+    if (isConflict) refused.shown = policy.updated_at;
+    return sendPolicy(c, refused);
   }
 }
 
@@ -69,12 +70,12 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
 function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
   const { is_active: _, ...fields } = draft;
   const stored = new Map<string, unknown>(Object.entries(policy));
-  const written = { ...fields, expires_at: formatTimeOrNull(fields.expires_at) };
-  const unchanged = Object.entries(written).filter(([name, value]) =>
-    equalJson(asJson(value), asJson(stored.get(name))),
-  );
-  const names = new Set(unchanged.map(([name]) => name));
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
+  const written = new Map<string, unknown>(Object.entries(fields));
+  written.set('expires_at', formatTimeOrNull(fields.expires_at));
+  const isChanged = (name: string) =>
+    !equalJson(asJson(written.get(name)), asJson(stored.get(name)));
+  const changed = Object.entries(fields).filter(([name]) => isChanged(name));
+  return Object.fromEntries(changed);
 }
 
 function asJson(value: unknown): Json {

@@ -151,28 +151,29 @@ export function policyInput(values: PolicyValues): {
   faults: FieldError[];
 } {
   const { name, effect, reason, isActive } = values;
-  const others = values.others.filter(({ isKept }) => isKept).map(({ condition }) => condition);
+  const keptOthers = values.others.filter(({ isKept }) => isKept);
+  const others = keptOthers.map(({ condition }) => condition);
   const { conditions, faults } = readConditions(values.rows, others);
-  const policy = {
+  const policy: Record<string, unknown> = {
     name,
     effect,
     conditions,
     is_active: isActive,
-    ...(effect !== 'deny' && {
-      token_ttl: secondsOrNull(values.token_ttl),
-      max_uses: numberOrNull(values.max_uses),
-    }),
     actions: readPatterns(values.actions),
     resources: readPatterns(values.resources),
     agent_ids: values.agents === 'some' ? values.agentIds : null,
     reason: reason.trim() || null,
     priority: readNumber(values.priority),
     review: effect === 'review' ? reviewOf(values) : null,
-    ...(effect === 'approve' && {
-      budget: budgetOf(values),
-      expires_at: timeOrNull(values.expires_at),
-    }),
   };
+  if (effect !== 'deny') {
+    policy.token_ttl = secondsOrNull(values.token_ttl);
+    policy.max_uses = numberOrNull(values.max_uses);
+  }
+  if (effect === 'approve') {
+    policy.budget = budgetOf(values);
+    policy.expires_at = timeOrNull(values.expires_at);
+  }
   return { policy, faults };
 }
 

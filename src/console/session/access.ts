@@ -2,10 +2,9 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { matchedRoutes } from 'hono/route';
 import { METHOD_NAME_ALL } from 'hono/router';
-import { Problem, unavailable } from '../../errors';
+import { Problem } from '../../errors';
 import { batchReads } from '../../http/batched-reader';
 import type { AppEnv, RequestContext, Scope, UserContext, UserPrincipal } from '../../http/context';
-import { createOnce } from '../../http/idempotency';
 import { callerLogFields, openContext } from '../../http/open-context';
 import {
   type LoadedRows,
@@ -29,7 +28,7 @@ import {
 import { readAside } from './aside';
 import { clearFlash, type Flash, readFlash } from './flash';
 import { limitBody } from './limit-body';
-import { formAnswers, isForm, onceKey, readFormAnswer } from './once';
+import { isForm, type Once, onceKey, oncePerForm } from './once';
 import { signInPath } from './return-path';
 import { isCsrfToken, pageMarks, sessionCookie } from './session';
 
@@ -68,12 +67,7 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
     loaded: LoadedRows<Q>;
     /** Authenticates the member again and runs the preload again. */
     reload: () => Promise<LoadedRows<Q>>;
-    /**
-     * Runs what creates something, unless the same form was sent before: then returns what that
-     * created. This holds for 24 hours, and for forms with `OnceField`.
-     * @param create calls one function that writes once, with the context that it gets
-     */
-    once: <T extends object>(create: (context: UserContext) => Promise<T>) => Promise<T>;
+    once: Once;
   };
 }
 
@@ -181,18 +175,8 @@ export function consoleAccess<Q extends NamedQueries>(
     c.set('authenticateAgain', requireSession);
     c.set('loaded', loaded);
     c.set('reload', async () => (await requireSession()).loaded);
-    c.set('once', async <T extends object>(create: (context: UserContext) => Promise<T>) => {
-      if (!key) return create(context);
-      const answers = formAnswers(c, principal, key);
-      if (stored) return readFormAnswer<T>(c, answers, stored);
-      const ledger = context.ledger.withAnswers(answers);
-      const readConcurrent = async () => {
-        const concurrent = (await requireSession()).stored;
-        if (!concurrent) throw unavailable();
-        return readFormAnswer<T>(c, answers, concurrent);
-      };
-      return createOnce(() => create({ ...context, ledger }), readConcurrent);
-    });
+    const readStored = async () => (await requireSession()).stored;
+    c.set('once', oncePerForm(c, context, { key, stored, readStored }));
     requireScopes(principal, scopes);
     if (needsRecentSignIn) requireRecentSignIn(c.var.signedIn);
     await next();

@@ -1,6 +1,6 @@
-import { Problem } from '../../errors';
-import type { RequestContext, UserPrincipal } from '../../http/context';
-import { callerKey, RequestAnswers, type StoredAnswer } from '../../http/idempotency';
+import { Problem, unavailable } from '../../errors';
+import type { RequestContext, UserContext } from '../../http/context';
+import { callerKey, createOnce, RequestAnswers, type StoredAnswer } from '../../http/idempotency';
 import { sha256 } from '../../lib/bytes';
 import { MINUTE } from '../../lib/time';
 
@@ -28,22 +28,46 @@ export function isForm(req: RequestContext['req']): boolean {
 }
 
 /**
- * The answers to a form, which are what it made.
- * @param key see {@link onceKey}
+ * Runs what creates something, unless the same form was sent before: then returns what that
+ * created. This holds for 24 hours, and for forms with `OnceField`.
+ * @param create calls one function that writes once, with the context that it gets
  */
-export function formAnswers(
+export type Once = <T extends object>(create: (context: UserContext) => Promise<T>) => Promise<T>;
+
+interface SentForm {
+  /** See {@link onceKey}. */
+  key: Uint8Array | null;
+  /** The answer to the same form, if it was sent before. */
+  stored: StoredAnswer | undefined;
+  /** Reads again the answer to the same form. */
+  readStored: () => Promise<StoredAnswer | undefined>;
+}
+
+/** Returns the function with which the handler of a form creates something once. */
+export function oncePerForm(
   c: RequestContext,
-  caller: UserPrincipal,
-  key: Uint8Array,
-): RequestAnswers {
-  return new RequestAnswers(c, callerKey(caller, key), async () => key);
+  context: UserContext,
+  { key, stored, readStored }: SentForm,
+): Once {
+  return async <T extends object>(create: (context: UserContext) => Promise<T>) => {
+    if (!key) return create(context);
+    const answers = new RequestAnswers(c, callerKey(context.principal, key), async () => key);
+    if (stored) return readFormAnswer<T>(c, answers, stored);
+    const ledger = context.ledger.withAnswers(answers);
+    const readConcurrent = async () => {
+      const concurrent = await readStored();
+      if (!concurrent) throw unavailable();
+      return readFormAnswer<T>(c, answers, concurrent);
+    };
+    return createOnce(() => create({ ...context, ledger }), readConcurrent);
+  };
 }
 
 /**
  * The result of a form when it was sent first.
  * @throws Problem `conflict` if that was more than 5 minutes ago
  */
-export async function readFormAnswer<T>(
+async function readFormAnswer<T>(
   c: RequestContext,
   answers: RequestAnswers,
   stored: StoredAnswer,

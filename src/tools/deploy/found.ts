@@ -73,26 +73,20 @@ export async function findDeployment(
   const root = `/accounts/${account}`;
   const names = queueNames(configuration);
   const worker = await findWorker(cloudflare, `${root}/workers`, configuration.name);
+  const queueQuery = new URLSearchParams(names.map((name): [string, string] => ['name', name]));
   const [queues, subdomain] = await Promise.all([
-    cloudflare.list<FoundQueue>(
-      `${root}/queues?${new URLSearchParams(names.map((name): [string, string] => ['name', name]))}`,
-    ),
+    cloudflare.list<FoundQueue>(`${root}/queues?${queueQuery}`),
     cloudflare.find<{ subdomain: string }>(`${root}/workers/subdomain`),
   ]);
   const buckets = new Map<string, LifecycleRule[] | null>();
   for (const { bucket_name: name } of configuration.r2_buckets ?? []) {
-    buckets.set(
-      name,
-      await findBucket(cloudflare, `${root}/r2/buckets/${name}`, findJurisdiction(worker, options)),
-    );
+    const jurisdiction = findJurisdiction(worker, options);
+    buckets.set(name, await findBucket(cloudflare, `${root}/r2/buckets/${name}`, jurisdiction));
   }
+  const ownQueues = queues.filter(({ queue_name }) => names.includes(queue_name));
   return {
     worker,
-    queues: new Map(
-      queues
-        .filter((queue) => names.includes(queue.queue_name))
-        .map((queue) => [queue.queue_name, queue]),
-    ),
+    queues: new Map(ownQueues.map((queue) => [queue.queue_name, queue])),
     buckets,
     subdomain: subdomain?.subdomain ?? null,
   };
