@@ -9,6 +9,9 @@ import { measureStatistics } from './statistics-reads.ts';
 
 const HOUR = DAY / 24;
 
+/** The entries of the largest account. `ENTRIES=5000000` makes it as large as a log can be. */
+const ENTRIES = Number(process.env.ENTRIES ?? 1_000_000);
+
 /**
  * Half of the entries are too old for the plan but not yet erased; some are erased, and one agent
  * is deleted.
@@ -69,14 +72,14 @@ const BUSY: TenantPlan = {
  * Measures lists, single entries and statistics. They write nothing, so they share their accounts.
  */
 export async function measureReads(report: Report, state: string): Promise<void> {
-  const plans = [RETAINED, enterprise(1_000_000, 200, 360), NEIGHBOUR, BUSY] as const;
+  const plans = [RETAINED, enterprise(ENTRIES, 200, 360), NEIGHBOUR, BUSY] as const;
   const keptFrom = Date.now() - 90 * DAY;
   const [retained, large, neighbour, busy] = await setScene(state, plans);
   const random = seededRandom(4_711);
   const { origin, stop } = await startService(state);
   try {
     const subject: AuditSubject = {
-      name: 'plan enterprise, 1,000,000 entries',
+      name: `plan enterprise, ${ENTRIES.toLocaleString('en-US')} entries`,
       tenant: large,
       foreign: neighbour,
       keptFrom: 0,
