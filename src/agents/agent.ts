@@ -7,6 +7,7 @@ import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { idText, jsonObject, text } from '../http/fields';
 import { idField, objectField, timeField } from '../http/response-fields';
+import type { CallerSql } from '../identity/credentials';
 import { type Guard, hasRow } from '../ledger/guard';
 import { displayPrefix } from '../lib/credential';
 import { type LazyOutput, lazy } from '../lib/lazy';
@@ -81,7 +82,7 @@ export function presentAgent(row: AgentRow): Agent {
 }
 
 /** Preloads the agent in the path. */
-export async function preloadAgent(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadAgent(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const id = parseId('agent', c.req.param('id') ?? '');
   return { agent: id && reader.select().from(agents).where(isAgentWithId(account, id)) };
 }

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import type { Reader } from '../db/database';
 import { agents, auditEntries } from '../db/schema';
@@ -7,6 +7,7 @@ import type { RequestContext, UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
+import type { CallerSql } from '../identity/credentials';
 import { LOG_SPAN_SQL } from '../ledger/append';
 import { type Id, parseId, sequenceOfId } from '../lib/typeid';
 import {
@@ -38,7 +39,7 @@ async function getAuditEntry(
 }
 
 /** Preloads the audit entry in the path. {@link requireEntry} reads the row that it loads. */
-export async function preloadEntry(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadEntry(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const id = parseId('audit', c.req.param('id') ?? '');
   return {
     entry:

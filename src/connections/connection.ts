@@ -8,6 +8,7 @@ import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { idText, listOf, plainText, text, wholeNumber } from '../http/fields';
 import { creatorField, idField, timeField } from '../http/response-fields';
+import type { CallerSql } from '../identity/credentials';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { type Id, idPattern, parseId } from '../lib/typeid';
@@ -136,7 +137,7 @@ export const selectConnection = prepareByAccount((select, account) =>
 );
 
 /** Preloads the connection in the path. */
-export async function preloadConnection(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadConnection(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const id = parseId('conn', c.req.param('id') ?? '');
   return { connection: id && reader.select().from(connections).where(isConnection(account, id)) };
 }

@@ -52,7 +52,7 @@ export type RowsOf<L extends { select: (...args: never[]) => Query }> = ReturnTy
 export function preloadPage<S extends z.ZodType<ListQuery>, P extends string, Q extends Query>(
   list: List<S, P, Q>,
 ) {
-  return async (c: RequestContext, reader: Reader, _account: SQL<number>, caller: CallerSql) => {
+  return async (c: RequestContext, reader: Reader, caller: CallerSql) => {
     return { page: selectRequested(c, list, reader, caller) };
   };
 }

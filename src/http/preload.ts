@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import type { Query } from '../db/statements';
 import type { CallerSql, PreloadQueries } from '../identity/credentials';
@@ -17,13 +16,12 @@ export type LoadedRows<Q extends NamedQueries> = {
  * A preload: makes queries of account data that run in the same round trip as the authentication,
  * by name; null for one that is not needed, such as for a malformed id.
  *
- * The caller is not known yet: `account` is an SQL expression for the number of their account, and
- * `caller` has such expressions for the caller's ids.
+ * The caller is not known yet: `caller` has SQL expressions for the number of their account and for
+ * their ids.
  */
 export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
   caller: CallerSql,
 ) => Promise<Q>;
 
@@ -44,7 +42,7 @@ export function requestQueries<Q extends NamedQueries>(
     const now = c.var.runtime.now();
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
     const isRefused = isForUsers && caller.agent !== null;
-    const loading = isRefused ? undefined : preload?.(c, reader, account, caller);
+    const loading = isRefused ? undefined : preload?.(c, reader, caller);
     const wanted: NamedQueries = (await loading) ?? {};
     names = Object.keys(wanted);
     return [stored, ...Object.values(wanted)];

@@ -11,7 +11,7 @@ import type { Tool } from './tool';
 import { TOOLS } from './tools';
 
 /** Makes the queries of the tool that a message calls, to run with the authentication. */
-const preloadTool: Preload<NamedQueries> = async (c, reader, account, caller) => {
+const preloadTool: Preload<NamedQueries> = async (c, reader, caller) => {
   const message = await readObject(c, readJson);
   if (message?.method !== 'tools/call' || !isJsonObject(message.params)) return {};
   const { name, arguments: fields } = message.params;
@@ -19,7 +19,7 @@ const preloadTool: Preload<NamedQueries> = async (c, reader, account, caller) =>
   if (!tool?.preload) return {};
   return tool.preload({
     reader,
-    account,
+    account: caller.account,
     callerId: caller.id,
     fields: argumentsOf(tool, fields),
     now: c.var.runtime.now(),

@@ -7,6 +7,7 @@ import { agents, permissionContents, permissions } from '../db/schema';
 import { invalidRequest } from '../errors';
 import type { RequestContext } from '../http/context';
 import { jsonValue } from '../http/fields';
+import type { CallerSql } from '../identity/credentials';
 import type { Json } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
@@ -148,7 +149,7 @@ function selectWithContents(select: Reader['select'], now: number | SQL) {
 export async function preloadPermissionWithContents(
   c: RequestContext,
   _: Reader,
-  account: SQL<number>,
+  { account }: Pick<CallerSql, 'account'>,
 ) {
   return {
     permission: findPermissionWithContents(account, c.req.param('id'), c.var.runtime.now()),

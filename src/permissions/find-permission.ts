@@ -6,6 +6,7 @@ import { prepareByAccount } from '../db/prepare-by-account';
 import { agents, permissions } from '../db/schema';
 import { notFound, Problem } from '../errors';
 import type { Context, Principal, RequestContext } from '../http/context';
+import type { CallerSql } from '../identity/credentials';
 import { type Id, parseId } from '../lib/typeid';
 import { type PermissionRow, type ReviewedPermission, statusAt } from './permission';
 import { reviewColumn } from './reviews/review-column';
@@ -57,7 +58,7 @@ export const ACCOUNT = sql<number>`${sql.placeholder('account')}`;
 export const NOW = sql`${sql.placeholder('now')}`;
 
 /** Preloads the permission in the path. */
-export async function preloadPermission(c: RequestContext, _: Reader, account: SQL<number>) {
+export async function preloadPermission(c: RequestContext, _: Reader, { account }: CallerSql) {
   const id = parseId('perm', c.req.param('id') ?? '');
   return { permission: id && findReviewedPermission(account, id, c.var.runtime.now()) };
 }

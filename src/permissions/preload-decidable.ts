@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { loadNonNull, type Reader } from '../db/database';
 import { actorOf } from '../http/activity';
 import type { RequestContext, UserContext } from '../http/context';
@@ -15,8 +15,7 @@ import { selectSigningPasskeys } from './reviews/statement';
 export async function preloadDecidable(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
-  { id: callerId }: Pick<CallerSql, 'id'>,
+  { account, id: callerId }: Pick<CallerSql, 'account' | 'id'>,
 ) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { voter } = selectDecision(reader, {
@@ -27,7 +26,7 @@ export async function preloadDecidable(
     now: c.var.runtime.now(),
   });
   return {
-    ...(await preloadPermissionWithContents(c, reader, account)),
+    ...(await preloadPermissionWithContents(c, reader, { account })),
     voter,
     passkeys: selectSigningPasskeys(reader, account, callerId),
   };
@@ -37,7 +36,8 @@ export async function preloadDecidable(
 export async function loadDecidable(c: RequestContext, { principal, reader }: UserContext) {
   const account = sql<number>`${principal.account.number}`;
   const callerId = sql`${idBytes(actorOf(principal))}`;
-  const { permission, voter, passkeys } = await preloadDecidable(c, reader, account, {
+  const { permission, voter, passkeys } = await preloadDecidable(c, reader, {
+    account,
     id: callerId,
   });
   const [found, standing, keys] = await loadNonNull(reader, [permission, voter, passkeys]);

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
@@ -9,6 +9,7 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { countField, idField } from '../http/response-fields';
+import type { CallerSql } from '../identity/credentials';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { idBytes, parseId } from '../lib/typeid';
 import { permissionFields } from '../permissions/permission-fields';
@@ -123,7 +124,7 @@ async function countReviewers(
 }
 
 /** Preloads the active policies. */
-async function preloadActivePolicies(_: RequestContext, __: Reader, account: SQL<number>) {
+async function preloadActivePolicies(_: RequestContext, __: Reader, { account }: CallerSql) {
   return { policies: selectActivePolicies(account) };
 }
 

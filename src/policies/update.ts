@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
@@ -9,6 +9,7 @@ import { targetExists, userActivity } from '../http/activity';
 import type { RequestContext, UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import type { CallerSql } from '../identity/credentials';
 import { type Guard, hasRow } from '../ledger/guard';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
@@ -113,7 +114,7 @@ export function asReadGuard(policy: PolicyRow): Guard {
 }
 
 /** Preloads the policy in the path. */
-export async function preloadPolicy(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadPolicy(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const id = parseId('policy', c.req.param('id') ?? '');
   return { policy: id && reader.select().from(policies).where(isPolicyWithId(account, id)) };
 }

@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { detailsOf } from '../audit/entry';
 import { answerFromTree } from '../audit/tree/answer-from-tree';
@@ -13,6 +12,7 @@ import type { RequestContext, UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import type { LoadedRows } from '../http/preload';
+import type { CallerSql } from '../identity/credentials';
 import { toHex } from '../lib/bytes';
 import { parseId } from '../lib/typeid';
 import {
@@ -85,7 +85,7 @@ async function cosignedHead(
 }
 
 /** Preloads the permission in the path with its contents, its entries, and the tree of the log. */
-export async function preloadReceipt(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadReceipt(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const now = c.var.runtime.now();
   const id = parseId('perm', c.req.param('id') ?? '');
   return {

@@ -9,6 +9,7 @@ import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
+import type { CallerSql } from '../../identity/credentials';
 import { MemberRoleField } from '../../identity/roles';
 import { type Guard, hasRow } from '../../ledger/guard';
 import { type LazyOutput, lazy } from '../../lib/lazy';
@@ -142,7 +143,7 @@ export function isActiveOwner({ role, status }: Pick<MemberRow, 'role' | 'status
 }
 
 /** Preloads the member in the path. */
-export async function preloadMember(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadMember(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const id = parseId('member', c.req.param('id') ?? '');
   return {
     member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)),

@@ -24,8 +24,7 @@ export function callKey(request: Request): string | null {
 export async function preloadCall(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
-  { id: agentId }: Pick<CallerSql, 'id'>,
+  { account, id: agentId }: CallerSql,
 ) {
   const key = callKey(c.req.raw);
   const byKey = key === null ? null : { name: await callName('key', key), takeover: null };
@@ -34,12 +33,8 @@ export async function preloadCall(
 
 /** Returns a preload of what decides a call whose input is known: see {@link preloadCall}. */
 export function preloadKnownCall(lookup: CallLookup) {
-  return async (
-    c: RequestContext,
-    reader: Reader,
-    account: SQL<number>,
-    { id: agentId }: Pick<CallerSql, 'id'>,
-  ) => selectForCall(c, { reader, account, agentId }, lookup);
+  return async (c: RequestContext, reader: Reader, { account, id: agentId }: CallerSql) =>
+    selectForCall(c, { reader, account, agentId }, lookup);
 }
 
 /**

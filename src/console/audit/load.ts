@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { oldestKept } from '../../audit/entry';
 import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
 import { AuditList, type AuditSearch, searchAuditEntries } from '../../audit/list';
@@ -15,12 +14,7 @@ import { type Filters, toApiFilters } from './filters';
 import { timelineSpan } from './span';
 
 /** Preloads the reader's settings, which may have a time zone. */
-export async function preloadZone(
-  _c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  { id }: Pick<CallerSql, 'id'>,
-) {
+export async function preloadZone(_c: RequestContext, reader: Reader, { account, id }: CallerSql) {
   return { settings: selectSettings(reader, account, id) };
 }
 

@@ -1,6 +1,6 @@
-import type { SQL } from 'drizzle-orm';
 import type { FieldError } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import {
   type Channel,
   preloadChannel,
@@ -78,10 +78,10 @@ export async function addChannel(c: PreloadedContext<typeof preloadFormAgents>):
 }
 
 /** Preloads the channel in the path, and those agents of the form that the account has. */
-export async function preloadFormChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadFormChannel(c: RequestContext, reader: Reader, caller: CallerSql) {
   return {
-    ...(await preloadChannel(c, reader, account)),
-    ...(await preloadFormAgents(c, reader, account)),
+    ...(await preloadChannel(c, reader, caller)),
+    ...(await preloadFormAgents(c, reader, caller)),
   };
 }
 

@@ -1,7 +1,7 @@
-import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import { listAuditEntries } from '../../audit/list';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { isJsonObject, type JsonObject } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
 import {
@@ -27,11 +27,11 @@ import { canSendBy, KindNotice, Recipient } from './kinds';
 export async function preloadDeliveryWithChannel(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
+  caller: CallerSql,
 ) {
   return {
-    ...(await preloadChannelDelivery(c, reader, account)),
-    ...(await preloadChannel(c, reader, account)),
+    ...(await preloadChannelDelivery(c, reader, caller)),
+    ...(await preloadChannel(c, reader, caller)),
   };
 }
 

@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { listMembers } from '../../accounts/members/list';
 import type { Member } from '../../accounts/members/member';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
@@ -95,8 +94,7 @@ async function listMailChannels(context: UserContext): Promise<Channel[]> {
 export async function preloadFormNotifications(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
-  { id }: Pick<CallerSql, 'id'>,
+  { account, id }: CallerSql,
 ) {
   const form = await readForm(c);
   const channels = form.list('channels').flatMap((text) => parseId('chan', text) ?? []);

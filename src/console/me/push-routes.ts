@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import type { AppEnv, Reader, RequestContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
@@ -22,12 +21,7 @@ const PATH = '/console/me/push';
 
 const READ = 'account:read';
 
-async function preloadDevices(
-  _: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  { id }: Pick<CallerSql, 'id'>,
-) {
+async function preloadDevices(_: RequestContext, reader: Reader, { account, id }: CallerSql) {
   return { devices: selectDevices(reader, account, id) };
 }
 

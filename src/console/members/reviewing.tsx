@@ -1,7 +1,7 @@
-import type { SQL } from 'drizzle-orm';
 import { type MemberRow, preloadMember } from '../../accounts/members/member';
 import { invalidRequest } from '../../errors';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 
 import { parseId } from '../../lib/typeid';
 import { listShortWithout, type ShortPolicy } from '../../policies/list-short';
@@ -16,11 +16,11 @@ import { reviewersText } from '../policies/short';
 import { memberName } from './words';
 
 /** Preloads the member in the path, and the policies that name the member as a reviewer. */
-export async function preloadReviewer(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadReviewer(c: RequestContext, reader: Reader, caller: CallerSql) {
   const id = parseId('member', c.req.param('id') ?? '');
   return {
-    ...(await preloadMember(c, reader, account)),
-    named: id && selectPoliciesNaming(reader, account, id),
+    ...(await preloadMember(c, reader, caller)),
+    named: id && selectPoliciesNaming(reader, caller.account, id),
   };
 }
 

@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { invalidRequest, Problem } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
 import type { CallerSql } from '../../identity/credentials';
@@ -32,8 +31,7 @@ import { agentOfQueue, cardAddress, goToNext } from './queue';
 export async function preloadFormDecision(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
-  { id: callerId }: Pick<CallerSql, 'id'>,
+  { account, id: callerId }: CallerSql,
 ) {
   const form = await readForm(c);
   const key = {
@@ -46,14 +44,9 @@ export async function preloadFormDecision(
 }
 
 /** Preloads what a statement needs: the same, and the member's passkeys. */
-export async function preloadFormStatement(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  caller: Pick<CallerSql, 'id'>,
-) {
-  const state = await preloadFormDecision(c, reader, account, caller);
-  return { ...state, passkeys: selectSigningPasskeys(reader, account, caller.id) };
+export async function preloadFormStatement(c: RequestContext, reader: Reader, caller: CallerSql) {
+  const state = await preloadFormDecision(c, reader, caller);
+  return { ...state, passkeys: selectSigningPasskeys(reader, caller.account, caller.id) };
 }
 
 type DecisionContext = PreloadedContext<typeof preloadFormDecision>;

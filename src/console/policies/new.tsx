@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { invalidRequest, notFound, Problem } from '../../errors';
 import type { Reader, RequestContext } from '../../http/context';
 import type { CallerSql } from '../../identity/credentials';
@@ -41,8 +40,7 @@ import { draftOf, EMPTY_POLICY, type PolicyDraft, readValues, valuesOf } from '.
 export async function preloadSourceRequest(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
-  { id: callerId }: Pick<CallerSql, 'id'>,
+  { account, id: callerId }: CallerSql,
 ) {
   const { text } = c.req.method === 'POST' ? await readForm(c) : readAddress(c);
   return selectDecision(reader, {

@@ -1,6 +1,6 @@
-import type { SQL } from 'drizzle-orm';
 import type { FieldError } from '../../errors';
 import type { Reader, RequestContext, UserContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { findJsonLosses } from '../../lib/exact-json';
 import { type PolicyRow, selectActivePolicies } from '../../policies/policy';
 import { PolicySimulation, type Simulation, simulatePolicies } from '../../policies/simulate';
@@ -22,7 +22,11 @@ export type Simulated =
   | null;
 
 /** Preloads the active policies, if the address asks for a simulation. */
-export async function preloadSimulation(c: RequestContext, _: Reader, owner: SQL<number>) {
+export async function preloadSimulation(
+  c: RequestContext,
+  _: Reader,
+  { account: owner }: CallerSql,
+) {
   return { active: isAsked(c) ? selectActivePolicies(owner) : null };
 }
 

@@ -1,6 +1,6 @@
-import type { SQL } from 'drizzle-orm';
 import type { Child } from 'hono/jsx';
 import type { Reader, RequestContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { selectAgents } from '../../receivers/named-agents';
 import { readForm } from '../frame/form';
 import { agentsOf } from '../frame/names';
@@ -12,7 +12,7 @@ import { Named } from '../parts/inline';
 export type EventMeanings<E extends string> = readonly (readonly [event: E, meaning: string])[];
 
 /** Preloads the form's agents, without those that the account does not have. */
-export async function preloadFormAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadFormAgents(c: RequestContext, reader: Reader, { account }: CallerSql) {
   return { agents: selectAgents(reader, account, (await readForm(c)).list('agent_ids')) };
 }
 

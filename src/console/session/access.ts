@@ -141,8 +141,8 @@ export function consoleAccess<Q extends NamedQueries>(
     if (secret !== undefined) await limitCredential(c, secret);
     const key = await onceKey(c);
     const counts = (request: RequestContext) => countsForScripts || !isAskedByScript(request);
-    const preloadPage: Preload<Q & InboxQueries> = async (c, reader, account, caller) => ({
-      ...((await preload?.(c, reader, account, caller)) as Q),
+    const preloadPage: Preload<Q & InboxQueries> = async (c, reader, caller) => ({
+      ...((await preload?.(c, reader, caller)) as Q),
       inbox: counts(c) ? selectWaitingCount(reader, caller, c.var.runtime.now()) : null,
     });
     const authenticate = async () => {

@@ -1,9 +1,9 @@
-import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { getOwnAccount } from '../../accounts/me/get';
 import { invalidRequest, Problem } from '../../errors';
 import type { AppEnv, MemberRef, Reader, RequestContext } from '../../http/context';
 import { query } from '../../http/input';
+import type { CallerSql } from '../../identity/credentials';
 import { isRecentSignIn } from '../../identity/sessions/recent-sign-in';
 import { requirePerson } from '../../identity/sessions/require-person';
 import { isSameEmailAddress } from '../../lib/email-address';
@@ -28,7 +28,7 @@ import { redirectWithFlash } from '../session/flash';
 const PATH = '/console/slack/link';
 
 /** Preloads the channel that the address names. */
-async function preloadLinkedChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
+async function preloadLinkedChannel(c: RequestContext, reader: Reader, { account }: CallerSql) {
   return { channel: selectLinkedChannel(reader, account, c.req.query('channel') ?? '') };
 }
 

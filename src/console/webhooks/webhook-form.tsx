@@ -1,5 +1,5 @@
-import type { SQL } from 'drizzle-orm';
 import type { Reader, RequestContext } from '../../http/context';
+import type { CallerSql } from '../../identity/credentials';
 import { requireRow } from '../../receivers/receiver';
 import { createWebhook, WebhookCreation } from '../../receivers/webhooks/create';
 import { updateWebhook, WebhookUpdate } from '../../receivers/webhooks/update';
@@ -59,10 +59,10 @@ export async function addWebhook(c: PreloadedContext<typeof preloadFormAgents>):
 }
 
 /** Preloads the webhook in the path, and those agents of the form that the account has. */
-export async function preloadFormWebhook(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadFormWebhook(c: RequestContext, reader: Reader, caller: CallerSql) {
   return {
-    ...(await preloadWebhook(c, reader, account)),
-    ...(await preloadFormAgents(c, reader, account)),
+    ...(await preloadWebhook(c, reader, caller)),
+    ...(await preloadFormAgents(c, reader, caller)),
   };
 }
 

@@ -146,12 +146,7 @@ async function showExisting(
 }
 
 /** Preloads what {@link selectForRequest} selects for the body of the request. */
-async function preloadRequest(
-  c: RequestContext,
-  _: Reader,
-  account: SQL<number>,
-  { id: agentId }: Pick<CallerSql, 'id'>,
-) {
+async function preloadRequest(c: RequestContext, _: Reader, { account, id: agentId }: CallerSql) {
   const body = (await readObject(c, readJson)) ?? {};
   return selectForRequest({ account, agentId, body }, c.var.runtime.now());
 }

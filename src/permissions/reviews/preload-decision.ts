@@ -18,8 +18,7 @@ import { makeSignatureVerifier, type Signed } from './signature';
 export async function preloadDecision(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
-  { id: callerId }: Pick<CallerSql, 'id'>,
+  { account, id: callerId }: CallerSql,
 ) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const { assertion } = (id && (await readObject(c, readJson))) ?? {};

@@ -175,18 +175,13 @@ export async function getStatement(
  * Preloads what a decision depends on, and the ids of the passkeys with which the member may sign
  * it.
  */
-async function preloadStatement(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  caller: Pick<CallerSql, 'id'>,
-) {
-  const { permission, voter, voterPasskeys } = await preloadDecision(c, reader, account, caller);
+async function preloadStatement(c: RequestContext, reader: Reader, caller: CallerSql) {
+  const { permission, voter, voterPasskeys } = await preloadDecision(c, reader, caller);
   return {
     permission,
     voter,
     voterPasskeys,
-    passkeys: selectSigningPasskeys(reader, account, caller.id),
+    passkeys: selectSigningPasskeys(reader, caller.account, caller.id),
   };
 }
 

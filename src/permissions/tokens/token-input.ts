@@ -5,6 +5,7 @@ import type { RequestContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import { type BodyReader, readObject } from '../../http/input';
+import type { CallerSql } from '../../identity/credentials';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
@@ -35,7 +36,7 @@ export const tokenTypeHint = lazy(() =>
  * validation refuses later.
  */
 export function preloadPermissionOfToken(readBody: BodyReader) {
-  return async (c: RequestContext, _: Reader, account: SQL<number>) => {
+  return async (c: RequestContext, _: Reader, { account }: CallerSql) => {
     const fields = (await readObject(c, readBody)) ?? {};
     return selectPermissionOfToken(c.var.config, account, fields);
   };

@@ -17,6 +17,7 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, listOf, text } from '../../http/fields';
 import { readJson, readObject } from '../../http/input';
 import { creatorField, idField, objectField, timeField } from '../../http/response-fields';
+import type { CallerSql } from '../../identity/credentials';
 import { isJsonObject } from '../../lib/json';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
@@ -203,7 +204,7 @@ export function isChannel(account: number | SQL<number>, id: Id<'chan'>) {
 }
 
 /** Preloads the channel in the path. */
-export async function preloadChannel(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadChannel(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const id = parseId('chan', c.req.param('id') ?? '');
   return { channel: id && reader.select().from(receivers).where(isChannel(account, id)) };
 }
@@ -220,7 +221,11 @@ export function requireChannel(loaded: ReceiverRow[] | undefined): ReceiverRow {
  * Preloads the agents in the body's filters, as far as the account has them. The body is not
  * validated yet.
  */
-export async function preloadFilterAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadFilterAgents(
+  c: RequestContext,
+  reader: Reader,
+  { account }: CallerSql,
+) {
   const { filter, config } = (await readObject(c, readJson)) ?? {};
   const channels = isJsonObject(config) && Array.isArray(config.channels) ? config.channels : [];
   const filters = [

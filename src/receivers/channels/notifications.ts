@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, ne, type SQL } from 'drizzle-orm';
+import { and, desc, eq, lt, ne } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { aliased } from '../../db/columns';
@@ -90,15 +90,10 @@ function notificationList(permission: Id<'perm'>) {
 }
 
 /** Preloads the permission in the path, and the page of its notifications. */
-async function preloadNotifications(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  caller: CallerSql,
-) {
+async function preloadNotifications(c: RequestContext, reader: Reader, caller: CallerSql) {
   const id = parseId('perm', c.req.param('id') ?? '');
   const list = id && notificationList(id);
-  const { permission } = await preloadPermission(c, reader, account);
+  const { permission } = await preloadPermission(c, reader, caller);
   return { permission, page: list && selectRequested(c, list, reader, caller) };
 }
 

@@ -9,6 +9,7 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, listOf, plainText, text } from '../../http/fields';
 import { readJson, readObject } from '../../http/input';
 import { creatorField, idField, timeField } from '../../http/response-fields';
+import type { CallerSql } from '../../identity/credentials';
 import { type LazyOutput, lazy } from '../../lib/lazy';
 import { findTargetFault } from '../../lib/target';
 import { formatTime } from '../../lib/time';
@@ -167,7 +168,7 @@ export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
 }
 
 /** Preloads the webhook in the path. */
-export async function preloadWebhook(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadWebhook(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return { webhook: id && reader.select().from(receivers).where(isWebhook(account, id)) };
 }
@@ -176,7 +177,7 @@ export async function preloadWebhook(c: RequestContext, reader: Reader, account:
  * Preloads the agents in the body's `agent_ids`, as far as the account has them. The body is
  * not validated yet: for an invalid one fewer agents are found, or none.
  */
-export async function preloadAgents(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadAgents(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
   return { agents: selectAgents(reader, account, Array.isArray(listed) ? listed : []) };
 }

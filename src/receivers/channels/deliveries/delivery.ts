@@ -1,9 +1,9 @@
-import type { SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../../db/database';
 import type { RequestContext } from '../../../http/context';
 import { EXAMPLE, exampleId } from '../../../http/examples';
 import { countField, idField } from '../../../http/response-fields';
+import type { CallerSql } from '../../../identity/credentials';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type Id, parseId } from '../../../lib/typeid';
 import { deliveryFields, findDelivery, presentProgress } from '../../deliveries/delivery';
@@ -64,7 +64,7 @@ export const channelDeliveryPath = lazy(() =>
 export async function preloadChannelDelivery(
   c: RequestContext,
   reader: Reader,
-  account: SQL<number>,
+  { account }: CallerSql,
 ) {
   const channel = parseId('chan', c.req.param('id') ?? '');
   const id = parseId('dlv', c.req.param('delivery_id') ?? '');

@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { userAccess } from '../../../http/access';
 import type { Reader, RequestContext, UserContext } from '../../../http/context';
@@ -22,15 +21,10 @@ import { isChannel, preloadChannel, requireChannel } from '../channel';
 import { ChannelDelivery, presentChannelDelivery } from './delivery';
 
 /** Preloads the channel in the path, and the page of its messages. */
-async function preloadDeliveries(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  caller: CallerSql,
-) {
+async function preloadDeliveries(c: RequestContext, reader: Reader, caller: CallerSql) {
   const id = parseId('chan', c.req.param('id') ?? '');
   const list = id && deliveryList((owner) => isChannel(owner, id));
-  const { channel } = await preloadChannel(c, reader, account);
+  const { channel } = await preloadChannel(c, reader, caller);
   return { channel, page: list && selectRequested(c, list, reader, caller) };
 }
 

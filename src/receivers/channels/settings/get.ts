@@ -38,7 +38,7 @@ export const getNotificationSettingsRoute = new Hono().get(
     success: ok(NotificationSettings),
     problems: ['person_required'],
   }),
-  userAccess('account:read', async (_, reader, account, { id }) => ({
+  userAccess('account:read', async (_, reader, { account, id }) => ({
     settings: selectSettings(reader, account, id),
     devices: selectDevices(reader, account, id),
   })),

@@ -142,7 +142,7 @@ function delegateGuard(account: number, member: Id<'member'>, delegate: Id<'memb
  * Preloads the devices of the caller, and the channels in the body as far as the account has them.
  * The body is not validated yet: for an invalid one fewer channels are found, or none.
  */
-const preloadChannels = (async (c, reader, account, { id }) => {
+const preloadChannels = (async (c, reader, { account, id }) => {
   const { channels: listed } = (await readObject(c, readJson)) ?? {};
   const named = Array.isArray(listed) ? listed.slice(0, MAX_CHANNELS) : [];
   const ids = named.flatMap((id) => (typeof id === 'string' ? (parseId('chan', id) ?? []) : []));

@@ -1,9 +1,9 @@
-import type { SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../../db/database';
 import type { RequestContext } from '../../../http/context';
 import { EXAMPLE, exampleId } from '../../../http/examples';
 import { idField } from '../../../http/response-fields';
+import type { CallerSql } from '../../../identity/credentials';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { parseId } from '../../../lib/typeid';
 import {
@@ -39,7 +39,7 @@ export const Delivery = lazy(() =>
 export type Delivery = LazyOutput<typeof Delivery>;
 
 /** Preloads the delivery in the path. */
-export async function preloadDelivery(c: RequestContext, reader: Reader, account: SQL<number>) {
+export async function preloadDelivery(c: RequestContext, reader: Reader, { account }: CallerSql) {
   const webhook = parseId('webhook', c.req.param('id') ?? '');
   const id = parseId('dlv', c.req.param('delivery_id') ?? '');
   return { delivery: webhook && id && findDelivery(reader, isWebhook(account, webhook), id) };

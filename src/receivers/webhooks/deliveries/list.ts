@@ -1,4 +1,3 @@
-import type { SQL } from 'drizzle-orm';
 import { Hono } from 'hono';
 import type { Reader } from '../../../db/database';
 import { userAccess } from '../../../http/access';
@@ -23,15 +22,10 @@ import { isWebhook, preloadWebhook } from '../webhook';
 import { Delivery, presentDelivery } from './delivery';
 
 /** Preloads the webhook in the path, and the page of its deliveries. */
-async function preloadDeliveries(
-  c: RequestContext,
-  reader: Reader,
-  account: SQL<number>,
-  caller: CallerSql,
-) {
+async function preloadDeliveries(c: RequestContext, reader: Reader, caller: CallerSql) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   const list = id && deliveryList((owner) => isWebhook(owner, id));
-  const { webhook } = await preloadWebhook(c, reader, account);
+  const { webhook } = await preloadWebhook(c, reader, caller);
   return { webhook, page: list && selectRequested(c, list, reader, caller) };
 }
 
