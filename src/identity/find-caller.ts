@@ -1,10 +1,13 @@
 import { type Database, loadNonNull, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import type { Query } from '../db/statements';
-import type { Env } from '../env';
+import type { Config } from '../env';
 import type { RequestContext } from '../http/context';
 import { toHex } from '../lib/bytes';
-import { findMovedCredential } from './credentials';
+import { type CallerAccountRow, findMovedCredential } from './credentials';
+
+/** A query that finds the row of a caller, with the columns of their account. */
+type CallerQuery = Query & { _: { result: CallerAccountRow[] } };
 
 /**
  * Finds a credential on the shard that it names, or on the shard to which its account was moved;
@@ -17,15 +20,14 @@ import { findMovedCredential } from './credentials';
  * @param find finds the caller's row on a shard
  * @param preload makes queries that run in the same round trip
  */
-export async function findCaller<Q extends Query>(
+export async function findCaller<Q extends CallerQuery>(
   c: RequestContext,
   home: string,
   hashes: [Uint8Array, ...Uint8Array[]],
   find: (reader: Reader) => Q,
   preload: (database: Database) => Promise<(Query | null)[]> = async () => [],
 ): Promise<FoundCaller<Q> | null> {
-  const [hash] = hashes;
-  const findOn = async (shard: string) => {
+  const findOn = async (shard: string): Promise<Searched<Q> | null> => {
     const database = openShard(c.env, shard, c.var.cost);
     if (!database) return null;
     const queries = await preload(database);
@@ -33,22 +35,28 @@ export async function findCaller<Q extends Query>(
     const [row] = rows as RowOf<Q>[];
     return { database, shard, row, loaded };
   };
-  const known = moved.get(c.env)?.get(toHex(hash));
+  const moved = movedCredentials(c.var.config);
+  const key = toHex(hashes[0]);
+  const known = moved.get(key);
   if (known !== undefined) {
-    const found = await findOn(known);
-    if (found?.row) return found;
-    moved.get(c.env)?.delete(toHex(hash));
+    // A shard that fails may have been left since: the search from the start then finds out.
+    const found = await findOn(known).catch(() => null);
+    if (isFound(found) && !found.row.accountIsArriving) return found;
+    moved.delete(key);
   }
   let shard = home;
-  for (const _ of listShards(c.env)) {
+  for (let tries = 0; tries <= listShards(c.env).length; tries++) {
     const found = await findOn(shard);
-    if (found?.row) {
-      if (shard !== home) rememberMoved(c, hash, shard);
+    if (!found) return null;
+    if (isFound(found)) {
+      if (shard !== home) remember(moved, key, shard);
       return found;
     }
-    const [[next]] = found ? await found.database.load([findMovedCredential(hashes)]) : [[]];
-    if (!next) return null;
-    shard = next.shard;
+    const { database } = found;
+    const [[next], rows] = await database.load([findMovedCredential(hashes), find(database)]);
+    // The account may have come back in between.
+    if (!next && (rows as RowOf<Q>[]).length === 0) return null;
+    if (next) shard = next.shard;
   }
   return null;
 }
@@ -56,26 +64,39 @@ export async function findCaller<Q extends Query>(
 /** A row that a query finds. */
 export type RowOf<Q extends Query> = Q['_']['result'][number];
 
-/** A caller's row, and the shard on which it is. */
-interface FoundCaller<Q extends Query> {
+/** The result of a search on one shard. */
+interface Searched<Q extends Query> {
   database: Database;
   shard: string;
-  row: RowOf<Q>;
+  row: RowOf<Q> | undefined;
   loaded: unknown[];
+}
+
+/** A caller's row, and the shard on which it is. */
+interface FoundCaller<Q extends Query> extends Searched<Q> {
+  row: RowOf<Q>;
+}
+
+function isFound<Q extends Query>(searched: Searched<Q> | null): searched is FoundCaller<Q> {
+  return searched?.row !== undefined;
 }
 
 const MAX_MOVED = 1_000;
 
 /**
  * The shards on which this isolate has found credentials that name another shard, by the hash of
- * the credential; for each environment, because tests have several. Only hints: where a credential
- * is not found by one, the search starts at the shard that the credential names.
+ * the credential; for each configuration, because tests have several. Only hints: where a
+ * credential is not found by one, the search starts at the shard that the credential names.
  */
-const moved = new WeakMap<Env, Map<string, string>>();
+const movedByConfig = new WeakMap<Config, Map<string, string>>();
 
-function rememberMoved({ env }: RequestContext, hash: Uint8Array, shard: string): void {
-  const shards = moved.get(env) ?? new Map<string, string>();
-  moved.set(env, shards);
-  if (shards.size >= MAX_MOVED) shards.clear();
-  shards.set(toHex(hash), shard);
+function movedCredentials(config: Config): Map<string, string> {
+  const moved = movedByConfig.get(config) ?? new Map<string, string>();
+  movedByConfig.set(config, moved);
+  return moved;
+}
+
+function remember(moved: Map<string, string>, key: string, shard: string): void {
+  if (moved.size >= MAX_MOVED) moved.clear();
+  moved.set(key, shard);
 }

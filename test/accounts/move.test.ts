@@ -18,7 +18,7 @@ import { deliver } from '../support/queue';
 import { DATABASES } from '../support/shards';
 import { countRows, emptyTables, saveTables } from '../support/tables';
 import { listDeliveries } from '../support/webhooks';
-import { type Answer, type TestAccount, World } from '../support/world';
+import { type Answer, World } from '../support/world';
 
 const operator = env.ADMIN_TOKEN;
 
@@ -240,38 +240,6 @@ it.runIf(depth.isDeep)(
     expect((await account.must(200, 'GET', path)).body.status).toBe('completed');
   },
 );
-
-it('an isolate looks once for the shard of a moved account', async () => {
-  const world = new World();
-  const other = await world.account({ email: 'other@example.com' });
-  const account = await world.account();
-  Object.assign(world.env, { DB_01: env.DB_01 });
-  const trips = async (caller: { must: typeof account.must }, times: number) => {
-    const counted: number[] = [];
-    for (let i = 0; i < times; i++)
-      counted.push((await caller.must(200, 'GET', '/v1/agents')).cost.trips);
-    return counted;
-  };
-  await orderMove(world, account.id, '01');
-  await settleMoves(world);
-  expect(await trips(account, 3)).toEqual([3, 1, 1]);
-  expect(await trips(other, 2)).toEqual([1, 1]);
-  world.restart();
-  expect(await trips(account, 2)).toEqual([3, 1]);
-  await world.sweep();
-  await orderMove(world, account.id, '00', env.DB_01);
-  await settleMoves(world);
-  expect(await trips(account, 2)).toEqual([2, 1]);
-  expect(await trips(other, 1)).toEqual([1]);
-  await world.must(401, 'GET', '/v1/me', { token: await endedToken(account) });
-});
-
-/** A user token of the account that was deleted. */
-async function endedToken(account: TestAccount): Promise<string> {
-  const { body } = await account.must(201, 'POST', '/v1/me/tokens', {});
-  await account.must(204, 'DELETE', `/v1/me/tokens/${body.id}`);
-  return body.token;
-}
 
 it('a request that began before the account is held is refused when it writes', async () => {
   const database = new FaultyDatabase(env.DB);
