@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
@@ -208,4 +209,14 @@ it('an entry of a client without an address and a user agent has empty strings',
   await agent.request();
   const [{ ip_address, user_agent }] = await account.log();
   expect([ip_address, user_agent]).toEqual(['', '']);
+});
+
+it('an entry whose random bytes were emptied in the database hides no other', async () => {
+  const { account, agent } = await makeScene();
+  await (await (await account.world.account({ email: 'other@example.com' })).agent()).request();
+  await agent.request();
+  await agent.request();
+  await env.DB.prepare("update audit_entries set random = x'' where pos % 4294967296 = 1").run();
+  for (const path of ['/v1/audit', '/v1/audit?order=asc'])
+    expect((await account.must(200, 'GET', path)).body.data).toHaveLength(2);
 });
