@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { TrieRouter } from 'hono/router/trie-router';
 import type { AppEnv } from '../http/context';
 import { refuseOtherMethods } from '../http/method';
+import { keepVariables } from '../http/request';
 import { pages } from './pages';
 
 interface ConsoleEnv extends AppEnv {
@@ -18,6 +19,7 @@ const FOR_THE_LOG = ['route', 'target', 'caller', 'problem', 'database'] as cons
 const app = new Hono<ConsoleEnv>({ router: new TrieRouter() })
   .use(async (page, next) => {
     const { parent } = page.env;
+    keepVariables(page);
     for (const name of PREPARED) page.set(name, parent.var[name]);
     await next();
     for (const name of FOR_THE_LOG) parent.set(name, page.var[name]);

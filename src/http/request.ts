@@ -65,7 +65,7 @@ function keepByEnv<T>(read: (env: Env) => T): (env: Env) => T {
  * Keeps the variables of a request in one object. Hono makes a new object of all of them each time
  * that `c.var` is read, which a request does some thirty times.
  */
-function keepVariables(c: HonoContext<AppEnv>): void {
+export function keepVariables(c: { get: unknown; set: unknown }): void {
   const variables: Record<string, unknown> = {};
   Object.defineProperty(c, 'var', { value: variables });
   c.get = (name: string) => variables[name];
