@@ -11,19 +11,24 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/packages/client/cli/commands.ts';
 import { drawInbox } from '../../src/packages/client/cli/inbox/draw-inbox.ts';
 import { type InboxState, takeKey } from '../../src/packages/client/cli/inbox/inbox-state.ts';
+import { runInbox } from '../../src/packages/client/cli/inbox/run-inbox.ts';
 import { Names } from '../../src/packages/client/cli/names.ts';
 import { formatPermission } from '../../src/packages/client/cli/permission-card.ts';
+import type { Session } from '../../src/packages/client/cli/session.ts';
 import { escapeText, printableJson } from '../../src/packages/client/cli/terminal/escape.ts';
 import { styleFor } from '../../src/packages/client/cli/terminal/style.ts';
 import { formatTable } from '../../src/packages/client/cli/terminal/table.ts';
 import { formatTimeLeft } from '../../src/packages/client/cli/terminal/time.ts';
 import { widthOf, wrapText } from '../../src/packages/client/cli/terminal/width.ts';
 import { readDuration } from '../../src/packages/client/cli/values.ts';
+import { systemClock } from '../../src/packages/client/clock.ts';
 import type { Permission } from '../../src/packages/client/index.ts';
 import { type Answers, problem, runInProcess } from '../support/cli';
 
@@ -989,6 +994,28 @@ describe('the inbox', () => {
     press(inbox, 'n', 'x', 'backspace', 'o', 'q', 'backspace');
     expect(press(inbox, 'return')).toEqual({ kind: 'deny', id: ID, reason: 'no' });
     expect([press(inbox, 'escape'), inbox.view]).toEqual([null, 'card']);
+  });
+
+  it('leaves the terminal alone after Ctrl-C, also when an answer comes later', async () => {
+    const card = Promise.withResolvers<Permission>();
+    const stdin = new PassThrough();
+    const stdout = new PassThrough({ encoding: 'utf8' });
+    const client = {
+      baseUrl: 'https://countersign.test',
+      clock: systemClock,
+      listAgents: async () => ({ data: [] }),
+      getPermission: () => card.promise,
+    };
+    const session = { io: { stdin, stdout }, client, style: plain } as unknown as Session;
+    const ended = runInbox(session, async () => [pending]);
+    stdin.write('a');
+    await expect.poll(() => stdout.read()).toContain('\x1b[?1049h');
+    stdin.write('\x03');
+    expect(await ended).toBe(0);
+    expect(stdout.read()).toMatch(/\[\?1049l$/);
+    card.resolve(pending);
+    await setImmediate();
+    expect(stdout.read()).toBeNull();
   });
 
   it('fills exactly the screen', () => {

@@ -41,7 +41,10 @@ export async function runInbox(
   const loadNames = () => names.load(state.requests.map(({ agent_id }) => agent_id));
   await loadNames();
 
+  // A request may still be in flight when the person ends the inbox.
+  let isOver = false;
   const draw = () => {
+    if (isOver) return;
     const lines = drawInbox(state, {
       width: stdout.columns || 80,
       height: stdout.rows || 24,
@@ -50,8 +53,7 @@ export async function runInbox(
       now: client.clock.now(),
       names,
     });
-    // Each line is erased before it is written: after one that fills the screen, that would erase
-    // its last character.
+    // Erases before writing: erasing after a full-width line would delete its last character.
     stdout.write(`\x1b[H${lines.map((line) => `\x1b[K${line}`).join('\r\n')}\r\n\x1b[J`);
   };
   const reload = async () => {
@@ -84,6 +86,7 @@ export async function runInbox(
 
   return await new Promise((resolve) => {
     const quit = () => {
+      isOver = true;
       clearInterval(timer);
       stdin.off('keypress', onKey).off('end', quit);
       stdout.off('resize', draw);
