@@ -19,13 +19,18 @@ import type { ParsedCall } from './parse-call';
 import { denied } from './standing';
 import { type UsedPermission, untilCertain } from './use-mark';
 
+/** The request for a call. A call always has an input, so its digest is certain. */
+export interface CallDraft extends DraftRequest {
+  act: DraftRequest['act'] & { inputDigest: string };
+}
+
 /** Drafts the request for a call, with the digests that bind it. */
 export async function draftCall(
   { principal, runtime }: AgentContext,
   connectionId: Id<'conn'>,
   { input }: Pick<ParsedCall, 'input'>,
   { action, resource, scope, series, preview }: AskMatch,
-): Promise<DraftRequest> {
+): Promise<CallDraft> {
   const request: RequestInput = {
     action,
     resource,
@@ -49,48 +54,51 @@ export async function draftCall(
     action,
     resource,
   };
-  return { subject, input: request, act: await describeAct(request), connectionId };
+  const act = await describeAct(request);
+  const { inputDigest } = act;
+  if (inputDigest === null) throw new Error('The call has no input');
+  return { subject, input: request, act: { ...act, inputDigest }, connectionId };
 }
 
 interface NewCall {
-  draft: DraftRequest;
+  draft: CallDraft;
   rules: Rules;
   connection: ConnectionRow;
   lookup: CallLookup;
   /** The permission to which the call led before; null if it led to none. */
-  replaced: Id<'perm'> | null;
-  /** How many approvals of the call became outdated before. */
-  races: number;
+  previousPermission: Id<'perm'> | null;
+  /** How often the rows that decide the call changed after they were read. */
+  staleReads: number;
 }
 
 /**
- * The state of a call: its use is taken, so that it may be sent; it waits for people; or the rows
- * that decide it have changed, and are to be read again.
+ * What happened: the call may be sent now; it waits for people; or a row changed, so the caller
+ * reads again.
  */
-export type Step =
+export type CallProgress =
   | { kind: 'used'; permission: UsedPermission }
   | { kind: 'pending'; id: Id<'perm'> }
   | { kind: 'changed' };
 
 /**
- * Asks for permission for a call, and stores that the call leads there. If a policy or a series
- * approves it, its use is taken in the same transaction.
+ * Asks for permission for a call, and maps the call's name to the new permission. If a policy or a
+ * series approves it, its use is taken in the same transaction.
  * @throws Problem `permission_denied` if a policy denies it; the problems of `storeRequest`
  */
-export async function askForCall(context: AgentContext, call: NewCall): Promise<Step> {
-  const { draft, rules, connection, lookup, replaced, races } = call;
+export async function askForCall(context: AgentContext, call: NewCall): Promise<CallProgress> {
+  const { draft, rules, connection, lookup, previousPermission, staleReads } = call;
   const now = context.runtime.now();
   const { account, agent, id } = draft.subject;
-  const weighed = await weighRequest(context, draft, rules, races);
+  const weighed = await weighRequest(context, draft, rules, staleReads);
   const ruling = takeUseAtOnce(context, draft, weighed);
   const caller = { account, connection: connection.id, agent };
-  const takeover = replaced === null ? lookup.takeover : null;
-  const target = { permission: id, inputDigest: draft.act.inputDigest ?? '' };
+  const takeover = previousPermission === null ? lookup.takeover : null;
+  const target = { permission: id, inputDigest: draft.act.inputDigest };
   const store = () =>
     storeRequest(context, draft, ruling, {
       guards: [
         connectionGuard(connection),
-        newCallGuard(caller, { ...lookup, takeover }, { replaced, now }),
+        newCallGuard(caller, { ...lookup, takeover }, { previousPermission, now }),
       ],
       changes: (write) => [
         write
@@ -123,7 +131,7 @@ export async function askForCall(context: AgentContext, call: NewCall): Promise<
   return { kind: 'pending', id };
 }
 
-/** Adds to a ruling that approves the use of its token. */
+/** If the ruling approves, adds the entry and columns of the token's first use. */
 function takeUseAtOnce(context: AgentContext, draft: DraftRequest, ruling: Ruling): Ruling {
   const { status, grantedScope, policyId = null } = ruling.columns;
   if (status !== 'approved' || !draft.connectionId) return ruling;

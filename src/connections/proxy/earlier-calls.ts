@@ -70,16 +70,16 @@ export function selectTakeover(
 }
 
 /**
- * The guard of a new permission of a call: the call leads to none, or still to the one that it
- * replaces, and takes none over.
+ * The guard of a new permission of a call: the call leads to none, or still to its previous one, and
+ * takes none over.
  */
 export function newCallGuard(
   caller: Caller,
   { name, takeover }: CallLookup,
-  { replaced, now }: { replaced: Id<'perm'> | null; now: number },
+  { previousPermission, now }: { previousPermission: Id<'perm'> | null; now: number },
 ): Guard {
   const known = sql`(select permission from ${connectionCalls} where ${isCall(caller, name)})`;
-  const isKnown = sql`${known} is ${replaced && idBytes(replaced)}`;
+  const isKnown = sql`${known} is ${previousPermission && idBytes(previousPermission)}`;
   const takesNoneOver = takeover
     ? sql`not exists (${takeoverSql(caller, takeover, now)})`
     : sql`true`;

@@ -3,13 +3,12 @@ import type { AgentContext } from '../../http/context';
 import { requireNotStopped } from '../../ledger/stop';
 import { SECOND } from '../../lib/time';
 import { type Id, withPrefix } from '../../lib/typeid';
-import type { DraftRequest } from '../../permissions/requests/permission-request';
 import type { Rules } from '../../permissions/requests/weigh';
 import { pauseAfter } from '../../permissions/wait';
 import { assertLoaded } from '../../policies/policy';
 import { credentialTexts } from '../auth';
 import { forbidRetries, proxyAnswer } from './answer';
-import { askForCall, draftCall, type Step } from './ask';
+import { askForCall, type CallDraft, type CallProgress, draftCall } from './ask';
 import { callName } from './call-name';
 import { countRead } from './count-read';
 import type { CallLookup } from './earlier-calls';
@@ -28,7 +27,7 @@ import { takeUseForCall } from './take-use';
 import type { UsedPermission } from './use-mark';
 
 /** How often a call is read again because something changed meanwhile, before it is given up. */
-const MAX_RACES = 20;
+const MAX_STALE_READS = 20;
 
 /**
  * Performs a call of an agent: sends it if a rule allows it, or if it was approved, and otherwise
@@ -44,9 +43,9 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
   const startedAt = runtime.now();
   let { context, loaded } = opened;
   let read: ReadCall | null = null;
-  let races = 0;
+  let staleReads = 0;
   let waits = 0;
-  while (races < MAX_RACES) {
+  while (staleReads < MAX_STALE_READS) {
     requireNotStopped(context.principal.account);
     const connection = requireCallableConnection(context, loaded);
     if (read?.connection.updatedAt !== connection.updatedAt)
@@ -59,17 +58,18 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
 
     const draft = await draftCall(context, connection.id, read.call, match);
     const lookup = await lookupOf(read, draft);
-    const step = await takeStep(context, read, { loaded, draft, lookup, races });
-    if (step.kind === 'used') return await sendAct(incoming, context, read, step.permission);
-    if (step.kind === 'pending') {
+    const progress = await takeStep(context, read, { loaded, draft, lookup, staleReads });
+    if (progress.kind === 'used')
+      return await sendAct(incoming, context, read, progress.permission);
+    if (progress.kind === 'pending') {
       const left = startedAt + connection.wait * SECOND - runtime.now();
-      if (left <= 0) throw stillPending(step.id);
+      if (left <= 0) throw stillPending(progress.id);
       await runtime.sleep(Math.min(pauseAfter(waits), left));
       waits++;
       // The agent may be calling again, and that call is to get the answer.
-      if (incoming.request.signal.aborted) throw stillPending(step.id);
+      if (incoming.request.signal.aborted) throw stillPending(progress.id);
     } else {
-      races++;
+      staleReads++;
     }
     ({ context, loaded } = await incoming.reopen(lookup));
   }
@@ -77,11 +77,8 @@ export async function performCall(incoming: IncomingCall, opened: OpenedCall): P
 }
 
 /** By what the earlier permission of a call is found. */
-async function lookupOf(
-  { call, connection }: ReadCall,
-  { act }: DraftRequest,
-): Promise<CallLookup> {
-  const inputDigest = act.inputDigest ?? '';
+async function lookupOf({ call, connection }: ReadCall, { act }: CallDraft): Promise<CallLookup> {
+  const { inputDigest } = act;
   if (call.key === null) return { name: await callName('input', inputDigest), takeover: null };
   return {
     name: await callName('key', call.key),
@@ -101,9 +98,9 @@ async function takeStep(
     loaded,
     draft,
     lookup,
-    races,
-  }: { loaded: LoadedCall; draft: DraftRequest; lookup: CallLookup; races: number },
-): Promise<Step> {
+    staleReads,
+  }: { loaded: LoadedCall; draft: CallDraft; lookup: CallLookup; staleReads: number },
+): Promise<CallProgress> {
   const earlier = loaded.earlier?.[0];
   const hasKey = call.key !== null;
   if (earlier && hasKey && earlier.calledInputDigest !== draft.act.inputDigest) {
@@ -114,7 +111,12 @@ async function takeStep(
   }
   const takenOver = earlier ? undefined : loaded.takeover?.[0];
   if (takenOver) {
-    await takeOver(context, { connection: connection.id, lookup, permission: takenOver });
+    await takeOver(context, {
+      connection: connection.id,
+      lookup,
+      inputDigest: draft.act.inputDigest,
+      permission: takenOver,
+    });
     return { kind: 'changed' };
   }
   const { repeatAfter } = connection;
@@ -133,8 +135,8 @@ async function takeStep(
         rules: rulesOf(loaded),
         connection,
         lookup,
-        replaced: standing.replaced,
-        races,
+        previousPermission: standing.previousPermission,
+        staleReads,
       });
   }
 }

@@ -11,8 +11,8 @@ import {
 
 /** How a call stands to the permissions that earlier calls asked for. */
 export type CallStanding =
-  /** It asks for a new permission, and leads there instead of to `replaced`. */
-  | { kind: 'new'; replaced: Id<'perm'> | null }
+  /** It asks for a new permission, and leads there instead of to the previous one. */
+  | { kind: 'new'; previousPermission: Id<'perm'> | null }
   | { kind: 'pending'; row: PermissionRow }
   | { kind: 'usable'; row: PermissionRow; token: GrantedToken };
 
@@ -29,13 +29,13 @@ export function callStandingOf(
   earlier: PermissionRow | undefined,
   { hasKey, repeatAfter, now }: { hasKey: boolean; repeatAfter: number; now: number },
 ): CallStanding {
-  if (!earlier) return { kind: 'new', replaced: null };
+  if (!earlier) return { kind: 'new', previousPermission: null };
   if (statusAt(earlier, now) === 'pending') return { kind: 'pending', row: earlier };
   const token = tokenAt(earlier, now);
   if (token?.status === 'active') return { kind: 'usable', row: earlier, token };
   const isAnswered = hasKey || now < endOf(earlier, now) + repeatAfter * SECOND;
   const mayRepeat = outcomeStatusAt(earlier, now) === 'failed';
-  if (mayRepeat || !isAnswered) return { kind: 'new', replaced: earlier.id };
+  if (mayRepeat || !isAnswered) return { kind: 'new', previousPermission: earlier.id };
   throw answerOf(earlier, token, now);
 }
 

@@ -13,8 +13,15 @@ export async function takeOver(
   {
     connection,
     lookup,
-    permission: { account, agent, id, inputDigest },
-  }: { connection: Id<'conn'>; lookup: CallLookup; permission: PermissionRow },
+    inputDigest,
+    permission: { account, agent, id },
+  }: {
+    connection: Id<'conn'>;
+    lookup: CallLookup;
+    /** The digest of the call's input, which is also that of the equal call. */
+    inputDigest: string;
+    permission: PermissionRow;
+  },
 ): Promise<void> {
   await ledger.write({
     changes: (write) => [
@@ -26,7 +33,7 @@ export async function takeOver(
           agent,
           name: lookup.name,
           permission: id,
-          inputDigest: inputDigest ?? '',
+          inputDigest,
         })
         .onConflictDoNothing(),
     ],

@@ -18,22 +18,23 @@ export interface Rules {
   liveSeries: SeriesRow[];
 }
 
-/** How many approvals of a request may become outdated before people decide it. */
-const MAX_OUTDATED = 3;
+/** How many stale reads a request may have before people decide it. */
+const MAX_STALE_READS = 3;
 
 /**
  * Weighs a request: a policy decides it, or a series that people gave approves it, or it waits for
  * people.
- * @param outdated how many of its approvals became outdated before they were stored. After 3,
- *   neither a policy nor a series approves it, so that people decide; denials and reviews apply.
+ * @param staleReads how often the rows that decide the request changed after they were read. After
+ *   3 times neither a policy nor a series approves it, so that people decide; denials and reviews
+ *   apply.
  */
 export async function weighRequest(
   context: AgentContext,
   draft: DraftRequest,
   { policies, liveSeries }: Rules,
-  outdated: number,
+  staleReads: number,
 ): Promise<Ruling> {
-  if (outdated < MAX_OUTDATED) return await weigh(context, draft, { policies, liveSeries });
+  if (staleReads < MAX_STALE_READS) return await weigh(context, draft, { policies, liveSeries });
   const others = policies.filter(({ effect }) => effect !== 'approve');
   return await weigh(context, draft, { policies: others, liveSeries: [] });
 }
