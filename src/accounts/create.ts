@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { leastFullShard } from '../db/least-full-shard';
@@ -99,7 +99,7 @@ export async function createAccount(
   const owner = await makeInvitedMember(context, {
     shard: shard.name,
     by: null,
-    account: sql`${eq(accounts.id, row.id)}`,
+    account: eq(accounts.id, row.id),
     email: row.email,
     name: null,
     role: 'owner',

@@ -79,7 +79,7 @@ export async function inviteOwner(
     : await makeInvitedMember(context, {
         shard: shard.name,
         by: null,
-        account: sql`${eq(accounts.id, row.id)}`,
+        account: eq(accounts.id, row.id),
         email,
         name: name ?? null,
         role: 'owner',

@@ -1,14 +1,13 @@
-import type { Database } from '../db/database';
-import { GuardFailed } from '../db/database';
+import { type Database, GuardFailed } from '../db/database';
 import type { Batch, Statement } from '../db/statements';
 import { checkGuard, type Guard } from '../ledger/guard';
 import { holdGuard } from '../ledger/hold';
 
 /**
  * Runs the statements of an erasure as one transaction.
- * @param guard the accounts whose rows it erases; without it, none on the shard may be held
+ * @param guard checked in the same transaction; by default, no account of the shard is on hold
  * @returns the results of the statements
- * @throws AccountHeld if the guard does not hold; nothing was erased
+ * @throws the guard's problem; nothing was erased
  */
 export async function runErasure(
   database: Database,

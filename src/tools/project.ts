@@ -13,16 +13,26 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
  */
 export const REMOTE_CONFIG = 'wrangler.remote.toml';
 
-/** Reads a JSON file that this folder's programs wrote; null if there is none. */
+/**
+ * Reads a JSON file that this folder's programs wrote; null if there is none.
+ * @throws UserError if it is not JSON
+ */
 export function readJsonFile<T>(file: string): T | null {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return JSON.parse(text);
   } catch {
-    return null;
+    throw new UserError(`${file} is not JSON. Delete it, and try again.`);
   }
 }
 
-/** Writes such a file, which only its owner can read, and its folder. */
+/** Writes JSON; only the owner can read the file. Makes its folder. */
 export function writeJsonFile(file: string, value: unknown): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
@@ -31,7 +41,7 @@ export function writeJsonFile(file: string, value: unknown): void {
 /** A D1 database in a wrangler configuration. */
 export interface BoundDatabase {
   binding: string;
-  /** Determines the local file, together with the binding if it is absent. */
+  /** Names the local file; if absent, the binding does. */
   database_id?: string;
 }
 

@@ -42,10 +42,7 @@ interface NewMember {
   role: MemberRole;
 }
 
-/**
- * Makes an invited member: the answer that shows it, and `store`, which makes the statement that
- * stores it.
- */
+/** Prepares an invited member: the response, its guards, and the INSERT. */
 export async function makeInvitedMember(
   context: { config: Config; runtime: Runtime },
   { shard, by, account, ...fields }: NewMember,
@@ -88,7 +85,7 @@ export async function inviteMember(
 ): Promise<InvitedMember> {
   const { principal, ledger } = context;
   requireGrantable(principal, role);
-  const account = sql`${eq(accounts.number, principal.account.number)}`;
+  const account = eq(accounts.number, principal.account.number);
   const { member, guards, store } = await makeInvitedMember(context, {
     shard: principal.shard,
     by: principal.member?.id ?? null,

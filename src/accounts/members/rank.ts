@@ -33,8 +33,8 @@ function missingScopes({ scopes }: Granter, role: MemberRole): Scope[] {
 }
 
 /**
- * Refuses a caller who may not give somebody a role: one whose credential lacks a scope of the
- * role.
+ * Refuses a caller who may not give somebody a role: one who is no owner and would give `owner`, or
+ * whose credential lacks a scope of the role.
  * @throws Problem `insufficient_role`
  */
 export function requireGrantable(principal: UserPrincipal, role: MemberRole): void {

@@ -110,10 +110,10 @@ const dividedTables = [events, calls, expiredSeries, activityRecords, answers, s
 
 /** The final rows of these tables. */
 export const finalRows = dividedTables.map(
-  (table): MovedTable => ({ ...table, isCopied: table.isFinal }),
+  (table): MovedTable => ({ ...table, rowsToCopy: table.isFinal }),
 );
 
 /** The other rows of these tables. */
 export const rowsThatMayChange = dividedTables.map(
-  (table): MovedTable => ({ ...table, isCopied: (moving) => sql`not ${table.isFinal(moving)}` }),
+  (table): MovedTable => ({ ...table, rowsToCopy: (moving) => sql`not ${table.isFinal(moving)}` }),
 );

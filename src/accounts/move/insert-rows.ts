@@ -24,10 +24,11 @@ export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbe
   // `insert or replace` would count a pending permission twice: it fires no trigger for the old
   // row.
   const given = names.map((name) => sql`${identifier(name)} = excluded.${identifier(name)}`);
+  // SQLite needs WHERE to tell ON CONFLICT from a join.
   return sql`${inserts} where true on conflict do update set ${sql.join(given, sql`, `)}`;
 }
 
-/** SQL of the value on the new shard of a column that has `value` on the old one. */
+/** SQL that converts a column's old value for the new shard. */
 function renumber(
   value: SQL,
   rule: ColumnRule | undefined,
@@ -64,11 +65,13 @@ export function numbersInRows(
   kind: NumberedKind,
 ): number[] {
   const { columnRules = {} } = moved;
-  const places = copiedColumns(moved).flatMap((name, i) => (columnRules[name] === kind ? [i] : []));
-  if (places.length === 0) return [];
+  const indexes = copiedColumns(moved).flatMap((name, i) =>
+    columnRules[name] === kind ? [i] : [],
+  );
+  if (indexes.length === 0) return [];
   const found = rows.flatMap((row) => {
     const values = JSON.parse(row) as (number | null)[];
-    return places.flatMap((place) => values[place] ?? []);
+    return indexes.flatMap((index) => values[index] ?? []);
   });
   return [...new Set(found)].filter((number) => number > 0);
 }

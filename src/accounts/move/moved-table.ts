@@ -45,7 +45,7 @@ export interface MovedTable {
   table: Table;
   ownRows: OwnRows;
   /** The condition for those of the account's rows that are copied; without it, all are. */
-  isCopied?: (account: MovedAccount) => SQL;
+  rowsToCopy?: (account: MovedAccount) => SQL;
   /** The key columns, without the account. */
   key: readonly string[];
   /** How columns are copied, by name. A column without a rule is copied unchanged. */

@@ -104,12 +104,11 @@ export const LOG: MovedTable = {
 
 /**
  * Tables that are copied while the account is in use, because they may be large. Most of these rows
- * cannot change any more. Permissions and what belongs to them can: with a new entry of the log,
- * then {@link PERMISSION_TABLES} are copied again, or without one, then {@link COPIED_ON_HOLD} has
- * them.
+ * cannot change any more. A new log entry may change a permission: its rows in
+ * {@link PERMISSION_TABLES} are copied again. Other changes are copied by {@link COPIED_ON_HOLD}.
  */
 export const COPIED_WHILE_IN_USE: readonly MovedTable[] = [
-  { ...LOG, isCopied: ({ logPosition }) => sql`pos <= ${raw(logPosition)}` },
+  { ...LOG, rowsToCopy: ({ logPosition }) => sql`pos <= ${raw(logPosition)}` },
   {
     table: erasedEntries,
     ownRows: ofAccount,
@@ -157,12 +156,12 @@ const isOfPendingPermission = (column: string) => (moving: MovedAccount) =>
 
 /**
  * Tables that are copied while the account is on hold: what may have changed since the copy began.
- * A row comes before those that name it, and the account's own row is the last.
+ * The account's own row is last.
  */
 export const COPIED_ON_HOLD: readonly MovedTable[] = [
-  { ...allPermissions, isCopied: hasChangedSilently, replaces: true },
-  { ...allReviews, isCopied: isOfPendingPermission('id') },
-  { ...allVotes, isCopied: isOfPendingPermission('permission') },
+  { ...allPermissions, rowsToCopy: hasChangedSilently, replaces: true },
+  { ...allReviews, rowsToCopy: isOfPendingPermission('id') },
+  { ...allVotes, rowsToCopy: isOfPendingPermission('permission') },
   ...rowsThatMayChange,
   accountTable(seriesChecks, 'account'),
   accountTable(members, 'id'),
@@ -187,12 +186,12 @@ export const COPIED_ON_HOLD: readonly MovedTable[] = [
     columnRules: { ...renumberAccount, ...renumberAgent },
   },
   accountTable(trees, 'account'),
-  // What `number` refers to depends on the kind of the erasure.
+  // The rule has the name of the erasure kind, so `kind` is both.
   ...MOVED_NUMBERS.map(
     (kind): MovedTable => ({
       table: erasures,
       ownRows: ofAccount,
-      isCopied: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
+      rowsToCopy: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
       key: ['id'],
       columnRules: { ...renumberAccount, id: 'left out', number: kind },
     }),
@@ -200,7 +199,7 @@ export const COPIED_ON_HOLD: readonly MovedTable[] = [
   {
     table: erasures,
     ownRows: ofAccount,
-    isCopied: () => sql`kind = ${codeOf(ERASURE_KINDS, 'connection')}`,
+    rowsToCopy: () => sql`kind = ${codeOf(ERASURE_KINDS, 'connection')}`,
     key: ['id'],
     columnRules: { ...renumberAccount, id: 'left out' },
   },

@@ -14,9 +14,9 @@ export function selectRows(
   afterKey: string | null,
   limit: number,
 ): SQL {
-  const { ownRows, isCopied, key } = moved;
+  const { ownRows, rowsToCopy, key } = moved;
   const select = (where: SQL) =>
-    sql`${selectFrom(moved)} where ${where} ${isCopied ? sql`and ${isCopied(moving)}` : sql``}
+    sql`${selectFrom(moved)} where ${where} ${rowsToCopy ? sql`and ${rowsToCopy(moving)}` : sql``}
       order by ${list(key)} limit ${raw(limit)}`;
   if ('parents' in ownRows) {
     const parents = ownRows.parents(moving);
