@@ -47,51 +47,54 @@ const AccountUpdate = lazy(() =>
  * Changes the given fields of an account, and returns the account. An account that leaves the plan
  * enterprise loses its own retention. Resuming one that is not stopped changes nothing.
  * @throws Problem `plan_required` for `audit_retention_days` on another plan; `conflict` if the
- *   account was deleted or moved to another shard at the same time, its plan changed while this
- *   changes plan or retention, or somebody else resumed it at the same time
+ *   account was deleted or moved to another shard at the same time, or the account changed after it
+ *   was read (plan, stop)
  */
 export async function updateAccount(
   context: OperatorContext,
   {
     account: { shard, row },
     stopped,
-    ...input
+    ...changes
   }: { account: LocatedAccount } & LazyOutput<typeof AccountUpdate>,
 ): Promise<Account> {
   const resumes = stopped === null && row.stoppedAt !== null;
-  const changedFields = Object.keys(input);
-  if (!resumes && changedFields.length === 0) return presentAccount(row);
-  const plan = input.plan ?? row.plan;
+  const changedFields = Object.keys(changes);
+  const resumed = operatorActivity(context, 'account.resumed', row.id, row.number);
+  const changed = operatorActivity(context, 'account.updated', row.id, row.number, changedFields);
+  const records = changedFields.length > 0 ? [changed] : [];
+  if (resumes) records.push(resumed);
+  const [record, ...furtherRecords] = records;
+  if (!record) return presentAccount(row);
+  const plan = changes.plan ?? row.plan;
   const now = context.runtime.now();
-  const changesRetention = input.plan !== undefined || input.audit_retention_days !== undefined;
-  if (input.audit_retention_days !== undefined && plan !== 'enterprise')
+  const changesRetention = changes.plan !== undefined || changes.audit_retention_days !== undefined;
+  if (changes.audit_retention_days !== undefined && plan !== 'enterprise')
     throw retentionNotAllowed();
   const columns = {
-    name: input.name,
-    plan: input.plan,
-    auditRetentionDays:
-      changesRetention && plan !== 'enterprise' ? null : input.audit_retention_days,
-    isActive: input.is_active,
-    isWitnessed: input.witnessed,
+    name: changes.name,
+    plan: changes.plan,
+    auditRetentionDays: newRetention(changes),
+    isActive: changes.is_active,
+    isWitnessed: changes.witnessed,
     // The next retention task then looks for entries that are past the new retention.
     ...(changesRetention && { retentionDueAt: now }),
     ...(resumes && NOT_STOPPED),
     updatedAt: now,
   };
   // The new retention was computed from the plan that was read, so the plan must not have changed.
-  const found = and(
+  const isAsRead = and(
     eq(accounts.number, row.number),
     changesRetention ? eq(accounts.plan, row.plan) : undefined,
     resumes ? eq(accounts.stoppedAt, row.stoppedAt ?? 0) : undefined,
   );
   // Removed members are kept as long as entries may name them, so their erasure times follow the
   // retention. The removal is the last change of their rows, so `updatedAt` is its time.
-  const { auditRetentionDays = row.auditRetentionDays } = columns;
-  const kept = keptAfterRemoval({ plan, auditRetentionDays });
-  const eraseAt = sql`${members.updatedAt} + ${kept}`;
+  let { auditRetentionDays } = row;
+  if (columns.auditRetentionDays !== undefined) auditRetentionDays = columns.auditRetentionDays;
+  const keptMs = keptAfterRemoval({ plan, auditRetentionDays });
+  const eraseAt = sql`${members.updatedAt} + ${keptMs}`;
   const isRemoved = and(eq(members.account, row.number), eq(members.status, 'removed'));
-  const resumed = operatorActivity(context, 'account.resumed', row.id, row.number);
-  const changed = operatorActivity(context, 'account.updated', row.id, row.number, changedFields);
   const event = {
     id: resumed.id,
     event: 'account.resumed' as const,
@@ -100,13 +103,17 @@ export async function updateAccount(
     reason: null,
   };
   const [[updated]] = await shard.ledger.change({
-    record: changedFields.length > 0 ? changed : resumed,
-    furtherRecords: resumes && changedFields.length > 0 ? [resumed] : [],
+    record,
+    furtherRecords,
     guards: [
-      { name: 'account_was_as_read', holds: hasRow(accounts, found), otherwise: () => conflict() },
+      {
+        name: 'account_was_as_read',
+        holds: hasRow(accounts, isAsRead),
+        otherwise: () => conflict(),
+      },
     ],
     changes: (write) => [
-      write.update(accounts).set(columns).where(found).returning(),
+      write.update(accounts).set(columns).where(isAsRead).returning(),
       ...(changesRetention ? [write.update(members).set({ eraseAt }).where(isRemoved)] : []),
       ...(resumes ? [recordAccountEvent(write, row.number, event)] : []),
     ],
@@ -118,6 +125,15 @@ export async function updateAccount(
     await enqueueMessage(delivery, { shard: shard.name, account: row.number });
   }
   return presentAccount(updated);
+}
+
+/** Returns the account's own retention in days, null for none; undefined if it does not change. */
+function newRetention({
+  plan,
+  audit_retention_days,
+}: LazyOutput<typeof AccountUpdate>): number | null | undefined {
+  if (plan !== undefined && plan !== 'enterprise') return null;
+  return audit_retention_days;
 }
 
 function conflict(): Problem {

@@ -22,9 +22,8 @@ const MAX_DAYS = 365;
 const MAX_HOURS = 720;
 
 /**
- * Maximum positions of the log, beyond those that are counted, whose entries the statistics
- * include. Sweeps count every minute, so only an account that writes more between two of them, or
- * for as long as it moves to another shard, has statistics that lag behind.
+ * How many log positions after the last counted one are read live. If more are uncounted, the
+ * statistics lag. Sweeps count every minute, except while an account moves to another shard.
  */
 const MAX_TAIL = 10_000;
 
@@ -102,9 +101,9 @@ export async function getAgentStatistics(
   const now = runtime.now();
   const { unit, unitLength, from } = parsePeriod(period, now);
   const fromHour = (from * unitLength) / HOUR;
-  const parts = [
+  const counterRows = [
     // One row that adds nothing, unless there is no such agent.
-    sql`select ${zeroCounters} from asked`,
+    sql`select ${zeroCounters} from target_agent`,
     ...(unit === 'day' ? [selectBuckets('day', from)] : []),
     selectBuckets('hour', fromHour),
     sql`select ${counterColumns} from (${countEntries(selectTail())}) where hour >= ${fromHour}`,
@@ -123,8 +122,8 @@ export async function getAgentStatistics(
     })
     .from(
       sql`(
-        with asked as materialized (${selectAsked(account, id)})
-        ${sql.join(parts, sql` union all `)}
+        with target_agent as materialized (${selectTargetAgent(account, id)})
+        ${sql.join(counterRows, sql` union all `)}
       )`,
     );
   const overdueRequests = reader
@@ -136,11 +135,11 @@ export async function getAgentStatistics(
         and ${permissions.expiresAt} <= ${now} and ${permissions.agent} = ${agentNumberSql(account, id)}
         and ${permissions.createdAt} >= ${from * unitLength}`,
     );
-  const [[counts], [late]] = await reader.load([counters, overdueRequests]);
+  const [[counts], [overdueRow]] = await reader.load([counters, overdueRequests]);
   if (!counts?.rows) throw notFound('agent');
   const open = counts.requests - counts.approved - counts.denied - counts.expired;
-  // Requests beyond the tail are overdue, but not in the figures.
-  const overdue = Math.min(late?.count ?? 0, open);
+  // Overdue requests after the last position read are not in the counts.
+  const overdue = Math.min(overdueRow?.count ?? 0, open);
   return {
     period,
     total_requests: counts.requests,
@@ -171,7 +170,7 @@ export function parsePeriod(period: string, now: number) {
  * Selects the agent, and the position in the log up to which its entries are counted; NULL if all
  * are.
  */
-function selectAsked(account: number, id: Id<'agent'>): SQL {
+function selectTargetAgent(account: number, id: Id<'agent'>): SQL {
   return sql`
     select ${agents.number} as number,
       iif(${trees.countDueAt} is null, null, ${account} * ${LOG_SPAN_SQL} + ${trees.counted}) as counted_to
@@ -179,11 +178,14 @@ function selectAsked(account: number, id: Id<'agent'>): SQL {
     where ${isAgentWithId(account, id)}`;
 }
 
-/** Selects what is counted of the agent since a day or an hour. Hours that are folded are days. */
+/**
+ * Selects the counters of the agent since a day or an hour. Old hour buckets have been merged into
+ * day buckets.
+ */
 function selectBuckets(unit: 'day' | 'hour', from: number): SQL {
   return sql`
-    select ${counterColumns} from asked cross join agent_statistics as counted
-    where counted.agent = asked.number and unit = ${codeOf(STATISTICS_UNITS, unit)} and bucket >= ${from}`;
+    select ${counterColumns} from target_agent cross join agent_statistics as counted
+    where counted.agent = target_agent.number and unit = ${codeOf(STATISTICS_UNITS, unit)} and bucket >= ${from}`;
 }
 
 /** Selects the entries of the agent that are not counted yet, up to {@link MAX_TAIL}. */
@@ -191,9 +193,9 @@ function selectTail(): SQL {
   const events = sql.raw(STORED_EVENTS.keys().toArray().join());
   return sql`
     select ${countedColumns}
-    from asked cross join audit_entries as entry indexed by audit_by_agent
-    where entry.agent = asked.number and event in (${events})
-      and pos > asked.counted_to and pos <= asked.counted_to + ${MAX_TAIL}`;
+    from target_agent cross join audit_entries as entry indexed by audit_by_agent
+    where entry.agent = target_agent.number and event in (${events})
+      and pos > target_agent.counted_to and pos <= target_agent.counted_to + ${MAX_TAIL}`;
 }
 
 function sum(counter: string) {

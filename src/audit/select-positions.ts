@@ -59,11 +59,11 @@ export function selectDetailPositions(
     const chain = selectChain(account, { ...filter, permission, details }, order, limit);
     return sql`select pos, 0 as is_end from (${chain})`;
   }
-  const isListed = sql`cross join ${auditEntries} as entry
+  const joinsAndWhere = sql`cross join ${auditEntries} as entry
     where entry.pos = examined.pos and ${matchesDetailsSql(details, 'entry')}`;
   const rows = mergeSorted(selectArms(filter), 'pos', order);
   const matching = selectExamined(
-    { rows, alias: 'examined', columns: ['pos'], isListed },
+    { rows, alias: 'examined', columns: ['pos'], joinsAndWhere },
     { limit, maxExamined },
   );
   return sql`with ${selectContext(account, filter)} select pos, is_end from (${matching})`;

@@ -4,24 +4,24 @@ import { type SQL, sql } from 'drizzle-orm';
 interface ExaminedRows {
   /** A statement that selects the columns, in the order of the list. */
   rows: SQL;
-  /** Their name in `isListed`. */
+  /** Their name in `joinsAndWhere`. */
   alias: string;
   /** The names of the columns to select. */
   columns: readonly string[];
-  /** The joins, and the condition of the rows that are listed. */
-  isListed: SQL;
+  /** The joins, and the WHERE that the listed rows match. */
+  joinsAndWhere: SQL;
 }
 
 /**
- * Selects the listed ones among the first rows, with their columns and `is_end`: up to `limit`,
- * and, if there are fewer, the last of `maxExamined` rows with `is_end`. It tells where the next
- * page begins.
+ * Selects up to `limit` matching rows among the first `maxExamined` rows, with `is_end = 0`. If
+ * fewer match and `maxExamined` rows exist, adds the last examined row with `is_end = 1`; the next
+ * page starts after it.
  *
  * SQLite examines the rows one after the other, and stops as soon as the page is full. If it does
  * not get full, it reads the rows once more for their end.
  */
 export function selectExamined(
-  { rows, alias, columns, isListed }: ExaminedRows,
+  { rows, alias, columns, joinsAndWhere }: ExaminedRows,
   { limit, maxExamined }: { limit: number; maxExamined: number },
 ): SQL {
   const names = sql.raw(columns.join(', '));
@@ -29,7 +29,7 @@ export function selectExamined(
   return sql`
     with page as materialized (
       select ${listedNames}
-      from (${rows} limit ${maxExamined}) as ${sql.raw(alias)} ${isListed} limit ${limit}
+      from (${rows} limit ${maxExamined}) as ${sql.raw(alias)} ${joinsAndWhere} limit ${limit}
     )
     select ${names}, 0 as is_end from page
     union all

@@ -21,7 +21,7 @@ const preloadTool: Preload<NamedQueries> = async (c, reader, caller) => {
     reader,
     account: caller.account,
     callerId: caller.id,
-    fields: argumentsOf(tool, fields),
+    unvalidatedArguments: argumentsOf(tool, fields),
     now: c.var.runtime.now(),
   });
 };

@@ -62,8 +62,7 @@ export const ShownPermission = lazy(() => {
       title: shape.title,
       external_id: shape.external_id,
       input: shape.input,
-      // Without the maximum lengths of a request: an unseen character is shown as `[U+202E]`, which
-      // is longer.
+      // Has no maximum lengths, because an invisible character is shown as `[U+202E]`.
       preview: jsonField<Preview>(objectField)
         .nullable()
         .optional()
@@ -86,12 +85,14 @@ type ShownPermission = LazyOutput<typeof ShownPermission>;
 export function showPermission(permission: Permission, publicUrl: string): ShownPermission {
   const { action, resource, scope, series, reason, title, external_id, input, preview, ...rest } =
     permission;
-  const { decision_reason, granted_scope, granted_series, review, outcome, ...made } = rest;
+  const { decision_reason, granted_scope, granted_series, review, outcome, ...fieldsOfService } =
+    rest;
   const { votes, proposal, ...rule } = review ?? {};
   const { summary: outcome_summary, ...reported } = outcome ?? {};
   return {
-    ...made,
+    ...fieldsOfService,
     console_url: consoleUrl(permission, publicUrl),
+    // The rests are complete unless they are rests of null, which their types do not tell.
     review: review && (rule as NonNullable<ShownPermission['review']>),
     outcome: outcome && (reported as NonNullable<ShownPermission['outcome']>),
     written_by_agent: {

@@ -9,13 +9,14 @@ import { lazy } from '../lib/lazy';
 import { describeSchema } from './describe-schema';
 import { resultFields, type ToolAnswer } from './result';
 
-/** The input for the queries of a tool. The arguments have not been validated. */
+/** The input for the queries of a tool. */
 interface PreloadInput {
   reader: Reader;
-  /** SQL for the number of the caller's account, and for the caller's id. */
+  /** SQL for the number of the caller's account. */
   account: SQL<number>;
+  /** SQL for the caller's id. */
   callerId: SQL;
-  fields: JsonObject;
+  unvalidatedArguments: JsonObject;
   /** Milliseconds since the epoch. */
   now: number;
 }
@@ -27,7 +28,7 @@ export interface ToolCall<P extends Principal, I, Q extends NamedQueries> {
   loaded: LoadedRows<Q>;
   /** Authenticates the caller again and runs the queries again. */
   reload: () => Promise<LoadedRows<Q>>;
-  /** The running clock. The clock of the context stands still. */
+  /** The running clock. The clock of the context is fixed for the request. */
   clock: Runtime;
 }
 
@@ -80,7 +81,7 @@ export function defineTool<
   const { name, title, description, annotations } = definition;
   const [input, output] = [lazy(definition.input), lazy(definition.output)];
   return {
-    ...(definition as unknown as ToolDefinition<Principal, z.ZodType, z.ZodObject, NamedQueries>),
+    ...(definition as ToolDefinition<Principal, z.ZodType, z.ZodObject, NamedQueries>),
     input,
     listed: lazy(
       (): ListedTool => ({

@@ -177,12 +177,12 @@ function selectListed(
       and agents.number = permissions.agent and ${awaitsDecisionOf(now)}
   ))`;
   const isWanted = waitsFor === 'caller' ? awaitsCaller : sql`not ${awaitsCaller}`;
-  const joined = sql`left join reviews
+  const joinsAndWhere = sql`left join reviews
     on reviews.account = permissions.account and reviews.id = permissions.id
     where ${isWanted}`;
   const examined = { rows: waiting, alias: 'permissions', columns: ['id', 'place'] };
   return selectExamined(
-    { ...examined, isListed: joined },
+    { ...examined, joinsAndWhere },
     { limit: rowLimit, maxExamined: MAX_EXAMINED },
   );
 }

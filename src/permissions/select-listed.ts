@@ -68,19 +68,19 @@ export function selectListed(
     const since = filter.status === 'pending' ? sql`0` : oldestKeptSql(account, now);
     const decided = selectDecidedBy(account, filter.decidedBy, since, after);
     const isListed = sql`${matches(account, filter, now)} and ${hasStatus(filter.status, now)}`;
-    const joined = sql`cross join permissions as stored
+    const joinsAndWhere = sql`cross join permissions as stored
       on stored.account = ${account} and stored.id = permissions.id
       where ${isListed} and not (is_vote and decided_by is ${filter.decidedBy})`;
-    return selectExaminedPermissions(decided, joined, limit);
+    return selectExaminedPermissions(decided, joinsAndWhere, limit);
   }
   if (filter.connection !== undefined) {
     const isListed = sql`${matches(account, filter, now)} and ${hasStatus(filter.status, now)}
       and stored.created_at >= ${oldestKeptSql(account, now)}`;
-    const joined = sql`cross join permissions as stored
+    const joinsAndWhere = sql`cross join permissions as stored
       on stored.account = ${account} and stored.id = permissions.id where ${isListed}`;
     return selectExaminedPermissions(
       selectMadeBy(account, filter.connection, after),
-      joined,
+      joinsAndWhere,
       limit,
     );
   }
@@ -95,9 +95,9 @@ export function selectListed(
   return selectLogged(account, filter, filter.status ?? 'requested', after, { limit, now });
 }
 
-function selectExaminedPermissions(rows: SQL, isListed: SQL, limit: number): SQL {
+function selectExaminedPermissions(rows: SQL, joinsAndWhere: SQL, limit: number): SQL {
   return selectExamined(
-    { rows, alias: 'permissions', columns: ['id', 'place'], isListed },
+    { rows, alias: 'permissions', columns: ['id', 'place'], joinsAndWhere },
     { limit, maxExamined: MAX_EXAMINED },
   );
 }
@@ -143,17 +143,17 @@ function selectByOutcome(
       limit: MAX_EXAMINED,
       now,
     });
-    const joined = sql`cross join permissions as stored
+    const joinsAndWhere = sql`cross join permissions as stored
       on stored.account = ${account} and stored.id = permissions.id where ${hasOutcome(outcome, now)}`;
-    return selectExaminedPermissions(logged, joined, limit);
+    return selectExaminedPermissions(logged, joinsAndWhere, limit);
   }
   if (filter.status !== undefined)
     return sql`select null as id, null as place, 0 as is_end where 0`;
   const { outcome: _, ...others } = filter;
-  const isListed = sql`where ${matches(account, others, now)}
+  const joinsAndWhere = sql`where ${matches(account, others, now)}
     and permissions.created_at >= ${oldestKeptSql(account, now)}`;
   const rows = selectOutcomes(account, outcome, filter.outcomeOrder ?? 'request', { after, now });
-  return selectExaminedPermissions(rows, isListed, limit);
+  return selectExaminedPermissions(rows, joinsAndWhere, limit);
 }
 
 /** Selects what a connection made, in the order in which it did. */

@@ -29,9 +29,7 @@ export interface Evaluation<P extends PolicyRow> {
   policy: P | null;
   /** Every policy that applies. The first one decides. */
   matched: Id<'policy'>[];
-  /**
-   * The policies that do not apply only because they have expired, or have no room in their budget.
-   */
+  /** Approvals that match, but have expired or have no budget left. */
   exhausted: Id<'policy'>[];
 }
 
@@ -67,9 +65,9 @@ type Precedence = Pick<PolicyRow, 'effect' | 'priority' | 'createdAt' | 'id'>;
  * decides.
  */
 export function byPrecedence(a: Precedence, b: Precedence): number {
-  const denials = Number(b.effect === 'deny') - Number(a.effect === 'deny');
-  const reviews = Number(b.effect === 'review') - Number(a.effect === 'review');
-  return denials || b.priority - a.priority || reviews || a.createdAt - b.createdAt || byId(a, b);
+  const byDenial = Number(b.effect === 'deny') - Number(a.effect === 'deny');
+  const byReview = Number(b.effect === 'review') - Number(a.effect === 'review');
+  return byDenial || b.priority - a.priority || byReview || a.createdAt - b.createdAt || byId(a, b);
 }
 
 function applies(policy: PolicyRow, request: EvaluatedRequest): boolean {
@@ -128,8 +126,9 @@ function isPartOfCondition(name: string, limit: Json): boolean {
 function holds(condition: PolicyCondition, value: Json): boolean | null {
   const answers: (boolean | null)[] = [];
   const { min, max } = condition;
-  if (typeof value === 'number') answers.push(value >= (min ?? value), value <= (max ?? value));
-  else if (min !== undefined || max !== undefined) answers.push(null);
+  const isNumber = typeof value === 'number';
+  if (min !== undefined) answers.push(isNumber ? value >= min : null);
+  if (max !== undefined) answers.push(isNumber ? value <= max : null);
   if (condition.equals !== undefined) answers.push(isOneOf(value, [condition.equals as Json]));
   if (condition.in !== undefined) answers.push(isOneOf(value, condition.in as Json[]));
   if (answers.includes(false)) return false;

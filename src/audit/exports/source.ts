@@ -166,11 +166,11 @@ export class EntrySource {
       const rows = arms(sql`${auditEntries.pos}, ${columns} as row`);
       return sql`select row, 0 as is_end from (${rows} limit ${limit})`;
     }
-    const isListed = sql`cross join ${auditEntries} as entry
+    const joinsAndWhere = sql`cross join ${auditEntries} as entry
       where entry.pos = examined.pos and ${matchesDetailsSql(this.filter, 'entry')}`;
     const rows = arms(sql`${auditEntries.pos}`);
     const page = selectExamined(
-      { rows, alias: 'examined', columns: ['pos'], isListed },
+      { rows, alias: 'examined', columns: ['pos'], joinsAndWhere },
       { limit, maxExamined },
     );
     return sql`select ${columns} as row, page.is_end as is_end

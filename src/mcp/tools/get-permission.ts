@@ -15,8 +15,8 @@ export const getPermissionTool = defineTool({
   admit: (principal) => requireAgentOrUser(principal, 'permissions:read'),
   input: () => z.strictObject({ permission_id: permissionIdField() }),
   output: () => z.object({ permission: ShownPermission() }),
-  preload: ({ account, fields, now }) => ({
-    permission: findPermissionWithContents(account, fields.permission_id, now),
+  preload: ({ account, unvalidatedArguments, now }) => ({
+    permission: findPermissionWithContents(account, unvalidatedArguments.permission_id, now),
   }),
   async run({ context, loaded, reload, clock }) {
     const reading = { ...context, clock, reload: async () => (await reload()).permission?.[0] };

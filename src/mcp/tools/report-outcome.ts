@@ -18,10 +18,9 @@ export const reportOutcomeTool = defineTool({
   admit: requireAgent,
   input: () => z.strictObject({ permission_id: permissionIdField(), ...OutcomeReport().shape }),
   output: () => z.object({ permission: ShownPermission() }),
-  preload({ account, fields, now }) {
-    // The arguments are not checked yet.
-    const id =
-      typeof fields.permission_id === 'string' ? parseId('perm', fields.permission_id) : null;
+  preload({ account, unvalidatedArguments, now }) {
+    const { permission_id: permissionId } = unvalidatedArguments;
+    const id = typeof permissionId === 'string' ? parseId('perm', permissionId) : null;
     return { permission: id && findReviewedPermission(account, id, now) };
   },
   async run({ context, input: { permission_id: _, ...report }, loaded, reload }) {

@@ -30,8 +30,8 @@ export const requestPermissionTool = defineTool({
       is_new: z.boolean().meta({ description: 'Whether this call made the request.' }),
       permission: ShownPermission(),
     }),
-  preload: ({ account, callerId, fields, now }) =>
-    selectForRequest({ account, agentId: callerId, body: fields }, now),
+  preload: ({ account, callerId, unvalidatedArguments, now }) =>
+    selectForRequest({ account, agentId: callerId, body: unvalidatedArguments }, now),
   async run({ context, input, loaded, reload }) {
     const asking = { ...context, reload: async () => readLoaded(await reload()) };
     const known = { ...readLoaded(loaded), ...input };

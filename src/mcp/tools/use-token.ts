@@ -51,10 +51,9 @@ export const useTokenTool = defineTool({
       }),
     });
   },
-  preload({ account, fields }) {
-    // The arguments are not checked yet.
-    const id =
-      typeof fields.permission_id === 'string' ? parseId('perm', fields.permission_id) : null;
+  preload({ account, unvalidatedArguments }) {
+    const { permission_id: permissionId } = unvalidatedArguments;
+    const id = typeof permissionId === 'string' ? parseId('perm', permissionId) : null;
     return { permission: id && findPermission(account, id) };
   },
   async run({ context, input: { action, resource, ...act }, loaded }) {

@@ -22,8 +22,8 @@ export const waitForDecisionTool = defineTool({
         .meta({ description: 'The greatest number of seconds to wait.' }),
     }),
   output: () => z.object({ permission: ShownPermission() }),
-  preload: ({ account, fields, now }) => ({
-    permission: findPermissionWithContents(account, fields.permission_id, now),
+  preload: ({ account, unvalidatedArguments, now }) => ({
+    permission: findPermissionWithContents(account, unvalidatedArguments.permission_id, now),
   }),
   async run({ context, input, loaded, reload, clock }) {
     const waiting = { ...context, clock, reload: async () => (await reload()).permission?.[0] };

@@ -150,11 +150,17 @@ describe('leaves', () => {
     const policy = await create(account, admin, '/v1/policies', { ...POLICY, name: 'Left behind' });
     const page = await owner.browser.get(`/console/members/${admin.id}`);
     expect([page.status, page.cost.trips]).toEqual([200, 2]);
-    for (const part of [webhook.url, webhook.id, 'Left behind', policy.id, 'goes on working']) {
+    for (const part of [
+      webhook.url,
+      webhook.id,
+      'Left behind',
+      policy.id,
+      'stays and still works',
+    ]) {
       expect(page.text).toContain(part);
     }
     const without = await owner.browser.get(`/console/members/${owner.id}`);
-    expect(without.text).not.toContain('goes on working');
+    expect(without.text).not.toContain('stays and still works');
   });
 });
 

@@ -6,6 +6,7 @@ import { userActivity } from '../../../http/activity';
 import { newId, type UserContext } from '../../../http/context';
 import { plainText, text } from '../../../http/fields';
 import { requirePerson } from '../../../identity/sessions/require-person';
+import { hasRow } from '../../../ledger/guard';
 import { fromBase64Url } from '../../../lib/bytes';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { findTargetFault } from '../../../lib/target';
@@ -27,6 +28,8 @@ import { deriveVapidKeys } from './vapid';
 const MAX_KEY_LENGTH = 100;
 const PUBLIC_KEY_BYTES = 65;
 const AUTH_BYTES = 16;
+
+const ENDPOINT_DIGEST = sql`${receivers.config} ->> 'endpoint_digest'`;
 
 const subscriptionFields = lazy(() => ({
   endpoint: plainText(MAX_URL_LENGTH),
@@ -55,23 +58,23 @@ export const DeviceRenewal = lazy(() =>
 type Subscription = LazyOutput<typeof DeviceRenewal>;
 
 /**
- * Notifies a device of the member who is signed in from now on.
+ * Registers a push subscription of the signed-in member.
  * @throws Problem `person_required`, `invalid_request`; `conflict` if the member has the maximum
  *   number of devices, if this is one of them, or if its subscription was made with another key
  *   than the newest
  */
 export async function subscribeDevice(
   context: UserContext,
-  { name, key, ...subscription }: LazyOutput<typeof DeviceSubscription>,
+  { name, key: vapidKey, ...subscription }: LazyOutput<typeof DeviceSubscription>,
 ): Promise<PushDevice> {
   const { principal, ledger, runtime, config } = context;
   const member = requirePerson(principal);
-  await requireSubscription(context, { key, ...subscription });
+  await requireSubscription(context, { key: vapidKey, ...subscription });
   const account = principal.account.number;
   const id = newId(runtime, 'push');
   const columns = await subscriptionColumns({ keyring: config.keyring, runtime }, id, {
     subscription,
-    key,
+    key: vapidKey,
   });
   const row = {
     ...newReceiverColumns(context),
@@ -85,15 +88,13 @@ export async function subscribeDevice(
     member: member.id,
   };
   const isOwn = and(eq(receivers.account, account), eq(receivers.member, member.id));
-  const digest = sql`${receivers.config} ->> 'endpoint_digest'`;
+  const isSameDevice = sql`${isOwn} and ${ENDPOINT_DIGEST} = ${columns.config.endpoint_digest}`;
   await ledger.change({
     record: userActivity(context, 'notifications.updated', id, { changes: ['push'] }),
     guards: [
       {
         name: 'device_is_new',
-        holds: sql`not exists (
-          select 1 from ${receivers} where ${isOwn} and ${digest} = ${columns.config.endpoint_digest}
-        )`,
+        holds: sql`not ${hasRow(receivers, isSameDevice)}`,
         otherwise: () =>
           new Problem('conflict', 'This device is notified already. Load the page again.'),
       },
@@ -124,27 +125,26 @@ export async function subscribeDevice(
  */
 export async function renewDevice(
   context: UserContext,
-  { id, old_endpoint, key, ...subscription }: { id: Id<'push'> } & Subscription,
+  { id, old_endpoint, key: vapidKey, ...subscription }: { id: Id<'push'> } & Subscription,
 ): Promise<void> {
   const { principal, ledger, runtime, config } = context;
   const member = requirePerson(principal);
-  await requireSubscription(context, { key, ...subscription });
+  await requireSubscription(context, { key: vapidKey, ...subscription });
   const account = principal.account.number;
   const columns = await subscriptionColumns({ keyring: config.keyring, runtime }, id, {
     subscription,
-    key,
+    key: vapidKey,
   });
-  const digest = sql`${receivers.config} ->> 'endpoint_digest'`;
   const found = and(
     isDeviceOf(account, member.id, id),
-    sql`${digest} = ${await endpointDigest(old_endpoint)}`,
+    sql`${ENDPOINT_DIGEST} = ${await endpointDigest(old_endpoint)}`,
   );
   await ledger.change({
     record: userActivity(context, 'notifications.updated', id, { changes: ['push'] }),
     guards: [
       {
         name: 'device_has_endpoint',
-        holds: sql`exists (select 1 from ${receivers} where ${found})`,
+        holds: hasRow(receivers, found),
         otherwise: () =>
           new Problem(
             'conflict',
@@ -157,8 +157,11 @@ export async function renewDevice(
         .update(receivers)
         .set({
           ...columns,
-          // The state was that of the old endpoint. A worker that sends to it stops.
-          ...{ isSlow: true, failingSince: null, lease: null },
+          // Resets the failure state, as `activation.ts` does for a new URL. A worker that still
+          // sends to the old endpoint loses its claim.
+          isSlow: true,
+          failingSince: null,
+          lease: null,
           dueAt: sql`iif(${receivers.dueAt} is null, null, ${runtime.now()})`,
           updatedAt: runtime.now(),
         })
@@ -171,14 +174,14 @@ export async function renewDevice(
 /** Refuses a subscription to which the service could send nothing. */
 async function requireSubscription(
   { config }: UserContext,
-  { endpoint, p256dh, key }: Omit<Subscription, 'old_endpoint'>,
+  { endpoint, p256dh, key: vapidKey }: Omit<Subscription, 'old_endpoint'>,
 ): Promise<void> {
   const fault = findTargetFault(endpoint, config.delivery.allowInsecure);
   if (fault) throw invalidRequest([{ path: 'body.endpoint', message: fault }]);
   if (!(await isPoint(p256dh)))
     throw invalidRequest([{ path: 'body.p256dh', message: 'must be a point on P-256' }]);
   const [{ publicKey }] = await deriveVapidKeys(config.keyring);
-  if (key === publicKey) return;
+  if (vapidKey === publicKey) return;
   throw new Problem(
     'conflict',
     'The service has another key since the page was loaded. Load the page again.',
