@@ -31,8 +31,8 @@ export const AccountErasure = lazy(() =>
 );
 
 /**
- * Milliseconds after the deletion at which no task still seals the log, that is, writes its Merkle
- * tree to R2. Only then are the tree's objects erased.
+ * Longest time that a running task may still write the Merkle tree. Only then are the tree's
+ * objects erased.
  */
 const LONGEST_SEALING = 20 * MINUTE;
 
@@ -54,8 +54,8 @@ export async function deleteAccount(
   await requireNotHeld(shard.reader, row.id);
   const deleteIdentities = (write: RecordWriter) =>
     write.delete(identities).where(eq(identities.account, row.id));
-  // First what the other shards store of the account, because a retry cannot find the account after
-  // it is deleted.
+  // First deletes what the other shards store of the account, because a retry cannot find the
+  // account after it is deleted.
   await Promise.all(
     shards
       .filter(({ name }) => name !== shard.name)
@@ -104,6 +104,7 @@ export async function deleteAccount(
  * @throws Problem `unavailable`
  */
 async function requireNotHeld(reader: Reader, id: Id<'user'>): Promise<void> {
+  // Until its arrival is deleted, the account is not released on its new shard.
   const isHeld = and(eq(moves.id, id), or(isNotNull(moves.heldAt), eq(moves.direction, 'in')));
   const [held] = await reader.load([
     reader.select({ account: moves.account }).from(moves).where(isHeld),

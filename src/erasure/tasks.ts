@@ -29,16 +29,16 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
       return () => erasure.eraseSlice();
     };
   };
-  const eraseRetention = (overdue: number) => {
+  const eraseRetention = (minOverdueMs: number) => {
     return ({ database, env, runtime }: TaskContext) => {
-      const erasure = new RetentionErasure(database, createSigner(env), runtime.now, overdue);
+      const erasure = new RetentionErasure(database, createSigner(env), runtime.now, minOverdueMs);
       return () => erasure.eraseSlice();
     };
   };
   return [
-    everyMinute('erase_accounts', untilNow(eraseAccounts)),
-    everyMinute('erase_webhooks', untilNow(eraseReceiverDeliveries)),
-    everyMinute('erase_connections', untilNow(eraseConnectionReads)),
+    everyMinute('erase_accounts', sliceTask(eraseAccounts)),
+    everyMinute('erase_webhooks', sliceTask(eraseReceiverDeliveries)),
+    everyMinute('erase_connections', sliceTask(eraseConnectionReads)),
     // From both ends, so that an agent with a large history does not keep agents with small ones
     // waiting.
     { name: 'erase_oldest_agents', schedule: 'every_minute', start: eraseAgents('oldest') },
@@ -48,20 +48,20 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
       schedule: 'every_minute',
       start: eraseRetention(BACKLOG_AGE),
     },
-    everyMinute('erase_permissions', untilNow(erasePermissions)),
-    everyMinute('delete_expired_credentials', untilNow(deleteExpiredCredentials)),
-    everyMinute('delete_old_answers', untilNow(deleteOldAnswers)),
+    everyMinute('erase_permissions', sliceTask(erasePermissions)),
+    everyMinute('delete_expired_credentials', sliceTask(deleteExpiredCredentials)),
+    everyMinute('delete_old_answers', sliceTask(deleteOldAnswers)),
     { name: 'erase_retention', schedule: 'every_hour', start: eraseRetention(0) },
     everyHour('erase_members', ({ database, directory, runtime }) =>
       eraseMembers(database, directory, runtime.now()),
     ),
-    everyHour('delete_old_statistics', untilNow(deleteOldStatistics)),
-    everyHour('delete_old_deliveries', untilNow(deleteOldDeliveries)),
-    everyHour('delete_old_send_counts', untilNow(deleteOldSendCounts)),
+    everyHour('delete_old_statistics', sliceTask(deleteOldStatistics)),
+    everyHour('delete_old_deliveries', sliceTask(deleteOldDeliveries)),
+    everyHour('delete_old_send_counts', sliceTask(deleteOldSendCounts)),
   ];
 }
 
-/** The slice of a task that deletes what is over by now. */
-function untilNow(deleteSlice: (database: Database, now: number) => Promise<boolean>) {
+/** Makes the slice of a task that deletes what is over by now. */
+function sliceTask(deleteSlice: (database: Database, now: number) => Promise<boolean>) {
   return ({ database, runtime }: TaskContext) => deleteSlice(database, runtime.now());
 }

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import { auditEntries, FILE_STATUSES, files } from '../db/schema';
 import { Problem } from '../errors';
@@ -17,7 +17,7 @@ export type NewFile = Pick<
   FileRow,
   'kind' | 'id' | 'format' | 'request' | 'keptFrom' | 'createdAt'
 > & {
-  agent: (typeof files.$inferInsert)['agent'] | ReturnType<typeof sql<number>>;
+  agent: (typeof files.$inferInsert)['agent'] | SQL<number>;
 };
 
 /**

@@ -17,7 +17,8 @@ export function toMillionths(amount: unknown): number | null {
 
 /**
  * The amount of so many millionths. The division rounds to the nearest double, and a decimal of at
- * most 15 digits is the shortest form of its nearest double.
+ * most 15 digits is the shortest form of its nearest double. So
+ * `fromMillionths(toMillionths(x)) === x`.
  * @param millionths a whole number below 10¹⁵
  */
 export function fromMillionths(millionths: number): number {

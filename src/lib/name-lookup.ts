@@ -25,8 +25,8 @@ interface DnsAnswer {
 }
 
 /**
- * Looks up a host name. Returns why nothing may be sent to it, also if the lookup fails; null if
- * all of its addresses are public. The request that follows resolves the name again, and a Worker
+ * Returns why requests to a host are refused, or null if all its addresses are public. A failed
+ * lookup is a reason too. The request that follows resolves the name again, and a Worker
  * cannot see which address it gets.
  *
  * Some name servers deny that the name exists when it only has no address of the type in question

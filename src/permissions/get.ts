@@ -36,7 +36,7 @@ interface WaitingContext extends Context {
    */
   clock: Pick<Runtime, 'now' | 'sleep'>;
   /**
-   * Reads the permission again, after authenticating the caller again, who may have lost access
+   * Authenticates the caller again, then reads the permission again. The caller may have lost access
    * during the wait.
    */
   reload: () => Promise<PermissionWithContents | undefined>;

@@ -17,7 +17,7 @@ import { lastPosition, newestOutcome, openFeed } from '../outbox/feed';
 /** A webhook, a channel or a device. */
 export type ReceiverRow = typeof receivers.$inferSelect;
 
-/** What the API calls a receiver. */
+/** The API's name for a receiver. */
 export type ReceiverNoun = 'webhook' | 'channel';
 
 /** The conditions that find the receivers of each noun. */

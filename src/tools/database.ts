@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deployment } from './project.ts';
 import { UserError } from './user-error.ts';
-import { finishWrangler } from './wrangler.ts';
+import { runWranglerToEnd } from './wrangler.ts';
 
 /**
  * Milliseconds for which a command is repeated while the database is locked, and the maximum pause.
@@ -69,7 +69,7 @@ export async function queryDatabase(
  *
  * Repeats it for a minute while another process, such as the running service, has locked the local
  * SQLite file. The command must therefore be safe to repeat, even after it took effect.
- * @param variables as for {@link finishWrangler}
+ * @param variables as for {@link runWranglerToEnd}
  * @throws UserError if the file is still locked after a minute
  */
 async function runOnDatabase(
@@ -78,7 +78,7 @@ async function runOnDatabase(
   variables: Record<string, string> = {},
 ) {
   for (const deadline = Date.now() + RETRY_LIMIT; ; ) {
-    const ended = await finishWrangler(options, signal, variables);
+    const ended = await runWranglerToEnd(options, signal, variables);
     const isLocked = ended.code !== 0 && `${ended.stdout}${ended.stderr}`.includes('SQLITE_BUSY');
     if (!isLocked || signal.aborted) return ended;
     if (Date.now() > deadline) {

@@ -74,10 +74,10 @@ function killGroup(child: ChildProcess): void {
 }
 
 /**
- * Runs a wrangler command to its end, and returns its output and its exit code. As
- * {@link runWrangler}.
+ * Runs a wrangler command to its end, and returns its output and its exit code. Takes the same
+ * arguments as {@link runWrangler}.
  */
-export async function finishWrangler(...command: Parameters<typeof runWrangler>) {
+export async function runWranglerToEnd(...command: Parameters<typeof runWrangler>) {
   const { output, exit } = runWrangler(...command);
   const [stdout, stderr, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
   return { stdout, stderr, code };

@@ -26,7 +26,7 @@ import {
   requireMember,
 } from './member';
 
-const Leaves = lazy(() =>
+const StayingResources = lazy(() =>
   z
     .object({
       webhooks: z.array(idField('webhook')),
@@ -37,7 +37,7 @@ const Leaves = lazy(() =>
     })
     .meta({
       id: 'MemberLeaves',
-      description: 'What the member made that stays when the member goes, by ids.',
+      description: 'Ids of what the member created that is kept when the member is removed.',
       examples: [
         {
           webhooks: [exampleId('webhook')],
@@ -53,7 +53,7 @@ const Leaves = lazy(() =>
 export const MemberDetails = lazy(() =>
   Member()
     .extend({
-      leaves: Leaves(),
+      leaves: StayingResources(),
       passkeys: z.array(Passkey()).optional().meta({
         description: 'All passkeys, also removed ones. Only with the scope `audit:read`.',
       }),
@@ -61,7 +61,11 @@ export const MemberDetails = lazy(() =>
     .meta({
       id: 'MemberDetails',
       examples: [
-        { ...exampleMember, leaves: Leaves().meta()?.examples?.[0], passkeys: [examplePasskey] },
+        {
+          ...exampleMember,
+          leaves: StayingResources().meta()?.examples?.[0],
+          passkeys: [examplePasskey],
+        },
       ],
     }),
 );
@@ -77,13 +81,13 @@ export async function getMember(
   { member }: { member: MemberRow },
 ): Promise<MemberDetails> {
   const account = principal.account.number;
-  const [receivers, madeConnections, madePolicies, tokens, keys] = await reader.load([
+  const [madeReceivers, madeConnections, madePolicies, tokens, passkeys] = await reader.load([
     ...selectLeft(reader, account, member.id),
     selectPasskeys(reader, account, member.id),
   ]);
   const leaves = {
-    webhooks: receivers.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
-    channels: receivers
+    webhooks: madeReceivers.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
+    channels: madeReceivers
       .filter(({ kind }) => CHANNEL_KINDS.some((each) => each === kind))
       .map(({ id }) => withPrefix('chan', id)),
     connections: madeConnections.map(({ id }) => id),
@@ -92,7 +96,7 @@ export async function getMember(
   };
   const details = { ...presentMember(member), leaves };
   return principal.scopes.includes('audit:read')
-    ? { ...details, passkeys: keys.map(presentPasskey) }
+    ? { ...details, passkeys: passkeys.map(presentPasskey) }
     : details;
 }
 

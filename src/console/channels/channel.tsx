@@ -18,10 +18,15 @@ import { sendPage } from '../frame/page';
 import { Facts, ListOrAll, PAGE_SIZE } from '../parts/blocks';
 import { Alert } from '../parts/form';
 import { Code, Creator, Named, Time, Written } from '../parts/inline';
-import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
 import { Deliveries } from '../receivers/deliveries';
 import { OF_CHANNELS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
+import {
+  DeleteBox,
+  ReceiverActions,
+  ReceiverState,
+  readSwitch,
+} from '../receivers/receiver-actions';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { redirectWithFlash } from '../session/flash';
 import { canSendBy, KIND_NAMES, KindNotice, KindSummary, Recipient } from './kinds';
@@ -85,7 +90,7 @@ export async function showChannel(c: ChannelContext, refusal?: Refusal): Promise
               path={path}
               is_active={is_active}
               updated_at={updated_at}
-              mayTest={canSend}
+              canTest={canSend}
             />
             <div class="part">
               <DeleteBox path={path} noun="channel">

@@ -7,9 +7,9 @@ import {
 import { sendPage } from '../frame/page';
 import { Empty, LinkButton } from '../parts/blocks';
 import { WrittenLink } from '../parts/inline';
-import { ReceiverState } from '../receivers/changes';
 import { OF_CHANNELS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
+import { ReceiverState } from '../receivers/receiver-actions';
 import { RecentResults } from '../receivers/recent';
 import type { ConsoleContext } from '../session/access';
 import { filterText } from './filter';

@@ -217,7 +217,6 @@ function RemovalForm({ member, reviewing, refusal }: RemovalFormProps) {
       <details open={refusal !== undefined}>
         <summary>Remove from the account</summary>
         <div class="folded">
-          {' '}
           <p>
             This is for good. Their sessions, user tokens, passkeys and any open invitation end at
             once, and so do the open invitations that they made. Their decisions stand, and the log

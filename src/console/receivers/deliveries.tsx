@@ -35,15 +35,7 @@ export function Deliveries<D extends ListedDelivery>({
   recipient,
   advice,
 }: DeliveriesProps<D>) {
-  const [event, ...others] = COLUMNS;
-  // A recipient takes the place of the time of the next attempt, which the page of a delivery has
-  // too.
-  const shown = recipient ? [event, RECIPIENT, ...others.slice(0, -1)] : COLUMNS;
-  const cellsInRow = (delivery: D) => {
-    const [first, ...cells] = cellsOf(delivery, path);
-    if (!recipient) return [first, ...cells];
-    return [first, recipient(delivery), ...cells.slice(0, -1)];
-  };
+  const columns = columnsOf(path, recipient);
   return (
     <div class="part">
       <h2>Deliveries</h2>
@@ -60,7 +52,11 @@ export function Deliveries<D extends ListedDelivery>({
         <NoDeliveries status={status} advice={advice} hasMore={page.has_more} />
       )}
       {page.data.length > 0 && (
-        <StackingTable caption="Deliveries" columns={shown} rows={page.data.map(cellsInRow)} />
+        <StackingTable
+          caption="Deliveries"
+          columns={columns}
+          rows={page.data.map((delivery) => columns.map(({ cell }) => cell(delivery)))}
+        />
       )}
       <NextPage page={page} address={address} />
       <p class="hint">Deliveries are kept for 30 days.</p>
@@ -68,28 +64,40 @@ export function Deliveries<D extends ListedDelivery>({
   );
 }
 
-const COLUMNS = [
-  { name: 'Event' },
-  { name: 'State' },
-  { name: 'Attempts', class: 'number', hasLabel: true },
-  { name: 'Last answer', class: 'sentence', hasLabel: true },
-  { name: 'Created', class: 'whole', hasLabel: true },
-  { name: 'Next attempt', class: 'whole', hasLabel: true },
-] as const;
-
-const RECIPIENT = { name: 'To', hasLabel: true };
-
-function cellsOf(delivery: ListedDelivery, path: string): [first: Child, ...others: Child[]] {
-  const { id, status, attempts, last_error, last_status_code, next_attempt_at, created_at } =
-    delivery;
-  return [
-    <a href={`${path}/deliveries/${id}`}>{eventText(delivery)}</a>,
-    <Badge state={status} />,
-    attempts,
-    last_error ?? last_status_code,
-    <Time at={created_at} />,
-    next_attempt_at && <Time at={next_attempt_at} />,
+/** The columns of the table, each with what makes its cell in the row of a delivery. */
+function columnsOf<D extends ListedDelivery>(
+  path: string,
+  recipient: DeliveriesProps<D>['recipient'],
+) {
+  const event = {
+    name: 'Event',
+    cell: (delivery: D) => <a href={`${path}/deliveries/${delivery.id}`}>{eventText(delivery)}</a>,
+  };
+  const others = [
+    { name: 'State', cell: ({ status }: D) => <Badge state={status} /> },
+    { name: 'Attempts', class: 'number', hasLabel: true, cell: ({ attempts }: D) => attempts },
+    {
+      name: 'Last answer',
+      class: 'sentence',
+      hasLabel: true,
+      cell: ({ last_error, last_status_code }: D) => last_error ?? last_status_code,
+    },
+    {
+      name: 'Created',
+      class: 'whole',
+      hasLabel: true,
+      cell: ({ created_at }: D) => <Time at={created_at} />,
+    },
   ];
+  // Replaces the next attempt, which the delivery's own page shows.
+  if (recipient) return [event, { name: 'To', hasLabel: true, cell: recipient }, ...others];
+  const nextAttempt = {
+    name: 'Next attempt',
+    class: 'whole',
+    hasLabel: true,
+    cell: ({ next_attempt_at }: D) => next_attempt_at && <Time at={next_attempt_at} />,
+  };
+  return [event, ...others, nextAttempt];
 }
 
 /** The event of a delivery, and which reminder it is. */

@@ -17,10 +17,15 @@ import { sendPage } from '../frame/page';
 import { Facts, ListOrAll, PAGE_SIZE } from '../parts/blocks';
 import { Alert, Form, Submit } from '../parts/form';
 import { Creator, Named, Time, Written, WrittenText } from '../parts/inline';
-import { DeleteBox, ReceiverActions, ReceiverState, readSwitch } from '../receivers/changes';
 import { Deliveries } from '../receivers/deliveries';
 import { OF_WEBHOOKS } from '../receivers/events';
 import { eventsText } from '../receivers/fields';
+import {
+  DeleteBox,
+  ReceiverActions,
+  ReceiverState,
+  readSwitch,
+} from '../receivers/receiver-actions';
 import type { ConsoleContext, PreloadedContext } from '../session/access';
 import { redirectWithFlash } from '../session/flash';
 import { HowToVerify, sendSecret } from './secret';

@@ -1852,7 +1852,7 @@ export interface components {
       passkeys?: components['schemas']['Passkey'][];
     };
     /**
-     * @description What the member made that stays when the member goes, by ids.
+     * @description Ids of what the member created that is kept when the member is removed.
      * @example {
      *       "webhooks": [
      *         "webhook_01m7x1m1tre75vaz5yvpbmvt6m"

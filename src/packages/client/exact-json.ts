@@ -2,7 +2,7 @@ const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 const NUMBER = /-?\d[\d.eE+-]*/y;
 
 /**
- * Parses JSON that parsing does not change, as the service does with what it is sent.
+ * Parses JSON, and rejects text whose value would change: rounded numbers and duplicate names.
  * @throws SyntaxError for a text that is not JSON, a number that a double would round, and a name
  *   that an object has twice; it names the place
  */
@@ -18,24 +18,24 @@ export function parseExactJson(text: string): unknown {
  * @param text valid JSON
  */
 export function findJsonLoss(text: string): string | null {
-  const open: { member: string | number; names: Set<string> }[] = [];
-  const at = (fault: string) =>
-    `${open.map(({ member }) => member).join('.') || 'The value'} ${fault}`;
-  let string = '';
+  const containers: { member: string | number; names: Set<string> }[] = [];
+  const faultAt = (fault: string) =>
+    `${containers.map(({ member }) => member).join('.') || 'The value'} ${fault}`;
+  let lastString = '';
   for (let i = 0; i < text.length; i++) {
-    const container = open.at(-1);
+    const container = containers.at(-1);
     switch (text[i]) {
       case '"': {
         const end = endOfString(text, i);
-        string = text.slice(i, end);
+        lastString = text.slice(i, end);
         i = end - 1;
         break;
       }
       case ':': {
         if (!container) break;
-        const name: string = JSON.parse(string);
+        const name: string = JSON.parse(lastString);
         container.member = name;
-        if (container.names.has(name)) return at('is given twice.');
+        if (container.names.has(name)) return faultAt('is given twice.');
         container.names.add(name);
         break;
       }
@@ -43,14 +43,14 @@ export function findJsonLoss(text: string): string | null {
         if (typeof container?.member === 'number') container.member += 1;
         break;
       case '{':
-        open.push({ member: '', names: new Set() });
+        containers.push({ member: '', names: new Set() });
         break;
       case '[':
-        open.push({ member: 0, names: new Set() });
+        containers.push({ member: 0, names: new Set() });
         break;
       case '}':
       case ']':
-        open.pop();
+        containers.pop();
         break;
       default: {
         NUMBER.lastIndex = i;
@@ -58,7 +58,7 @@ export function findJsonLoss(text: string): string | null {
         if (number === undefined) break;
         const double = Number(number);
         if (normalForm(number) !== normalForm(String(double)))
-          return at(`would be rounded to ${double}.`);
+          return faultAt(`would be rounded to ${double}.`);
         i += number.length - 1;
       }
     }

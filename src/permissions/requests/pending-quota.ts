@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { pendingPermissions } from '../../db/schema';
+import { codeOf } from '../../db/columns';
+import { PERMISSION_STATUSES, pendingPermissions } from '../../db/schema';
 import { Problem } from '../../errors';
 import { type Guard, prepareGuard } from '../../ledger/guard';
 import type { EntrySubject } from '../draft-entry';
@@ -31,10 +32,10 @@ const quotaGuard = prepareGuard('pending_requests_below_quota', () => {
   const ofAccount = sql`coalesce((
     select count from ${pendingPermissions} where account = ${sql.placeholder('account')}
   ), 0)`;
-  // Reads no more rows than the quota has places.
+  // Reads at most the quota's number of rows.
   const isFullForAgent = sql`exists (
     select 1 from permissions indexed by permissions_pending_by_agent
-    where agent = ${sql.placeholder('agent')} and status = 0
+    where agent = ${sql.placeholder('agent')} and status = ${codeOf(PERMISSION_STATUSES, 'pending')}
     limit 1 offset ${MAX_PENDING_REQUESTS_OF_AGENT - 1}
   )`;
   return sql`${ofAccount} < ${MAX_PENDING_REQUESTS} and not ${isFullForAgent}`;

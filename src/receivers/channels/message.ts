@@ -82,8 +82,8 @@ export const ACCOUNT_EFFECTS: Record<AccountMessage['event'], string> = {
     'Until somebody resumes the account, nothing is requested, approved or used. Denials and ' +
     'revocations still work. A program that checks tokens offline may still accept one.',
   'account.resumed':
-    'The account was resumed. What was approved before the stop, and has not expired, is good ' +
-    'again: revoke what should not be.',
+    'The account was resumed. Approvals from before the stop that have not expired are valid again. ' +
+    'Revoke those that should not be.',
 };
 
 /** Reads what a delivery says about a stop or resume of the account. */

@@ -14,8 +14,8 @@ import { slackChannelsOf } from './slack/config';
 
 /**
  * Sends a test message by a channel, whatever its events and filter: an e-mail to the member who
- * asks, or a message to each of its Slack channels. The delivery of the e-mail fails if no member
- * asks, or one whose address is not proven.
+ * asks, or a message to each of its Slack channels. The e-mail fails if the caller is no member or
+ * has no confirmed address.
  * @returns the delivery, which for Slack is that to the first Slack channel
  * @throws Problem `conflict` if it is disabled
  */
@@ -26,7 +26,7 @@ export async function testChannel(
   const event = 'webhook.test';
   const id = withPrefix('chan', channel.id);
   const payload = writePayload(event, context.runtime.now(), { channel_id: id });
-  const [slackChannel = null, ...further] = slackChannelsOf(channel).map(({ id }) => id);
+  const [slackChannel = null, ...further] = slackChannelsOf(channel).map((each) => each.id);
   const member = channel.kind === 'email' ? (context.principal.member?.id ?? null) : null;
   const recipient = { member, slackChannel };
   const delivery = {

@@ -19,7 +19,7 @@ export async function openWebhookSender(
   const now = runtime.now();
   const { url } = webhook;
   const keys = await readSigningKeys(config.keyring, webhook, now);
-  const error = keys
+  const fault = keys
     ? await findUrlFault({ runtime, config }, url)
     : 'The secret of the webhook can no longer be read. Rotate it.';
   return {
@@ -31,7 +31,7 @@ export async function openWebhookSender(
       if (!delivery) throw new Error('There is nothing to send');
       const body = readPayload(delivery, account, runtime.now());
       if (body === null) return { kind: 'dropped', reason: NOT_KEPT };
-      if (error !== null) return { kind: 'refused', error };
+      if (fault !== null) return { kind: 'refused', error: fault };
       // A redelivery has the same `webhook-id` as the first delivery, by which the server
       // recognizes it.
       const signature = await signMessage(
@@ -62,7 +62,7 @@ function readPayload(
   try {
     return payloadOf(delivery, account, now);
   } catch {
-    // Without the error, whose message would quote the entry.
+    // Does not log the error: its message would quote the entry.
     logFailure('entry_unreadable', 'the stored entry cannot be read', {
       position: delivery.entryPosition,
     });

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { UserError } from '../user-error.ts';
-import { finishWrangler } from '../wrangler.ts';
+import { runWranglerToEnd } from '../wrangler.ts';
 
 /**
  * Runs a wrangler command to its end, and returns what it printed.
@@ -13,7 +13,7 @@ export async function callWrangler(
   variables: Record<string, string> = {},
 ): Promise<string> {
   // Nobody answers its questions: it takes their defaults.
-  const { stdout, stderr, code } = await finishWrangler(words, signal, {
+  const { stdout, stderr, code } = await runWranglerToEnd(words, signal, {
     CI: 'true',
     WRANGLER_SEND_ERROR_REPORTS: 'false',
     ...variables,

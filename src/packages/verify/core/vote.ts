@@ -19,7 +19,7 @@ export interface Vote {
   scope: JsonObject | null;
   tokenTtl: number;
   maxUses: number;
-  /** Null if it gives none. */
+  /** Null if the vote creates no series. */
   series: SeriesTerms | null;
   reason: string | null;
   via: string;
@@ -60,16 +60,16 @@ export function readVote(value: Json): Vote {
     at,
     signature,
   } = value;
-  const refuse = (name: string) => new SyntaxError(`its ${name} is invalid`);
-  if (typeof by !== 'string') throw refuse('by');
-  if (decision !== 'approve' && decision !== 'deny') throw refuse('decision');
-  if (scope !== undefined && !isJsonObject(scope)) throw refuse('scope');
-  if (!isLimit(tokenTtl)) throw refuse('token_ttl');
-  if (!isLimit(maxUses)) throw refuse('max_uses');
-  if (typeof reason !== 'string' && reason !== null) throw refuse('reason');
-  if (typeof via !== 'string') throw refuse('via');
-  if (typeof signed !== 'boolean') throw refuse('signed');
-  if (typeof at !== 'string' || Number.isNaN(parseTime(at))) throw refuse('at');
+  const invalid = (name: string) => new SyntaxError(`its ${name} is invalid`);
+  if (typeof by !== 'string') throw invalid('by');
+  if (decision !== 'approve' && decision !== 'deny') throw invalid('decision');
+  if (scope !== undefined && !isJsonObject(scope)) throw invalid('scope');
+  if (!isLimit(tokenTtl)) throw invalid('token_ttl');
+  if (!isLimit(maxUses)) throw invalid('max_uses');
+  if (typeof reason !== 'string' && reason !== null) throw invalid('reason');
+  if (typeof via !== 'string') throw invalid('via');
+  if (typeof signed !== 'boolean') throw invalid('signed');
+  if (typeof at !== 'string' || Number.isNaN(parseTime(at))) throw invalid('at');
   const vote: Omit<Vote, 'signature'> = {
     by,
     decision,

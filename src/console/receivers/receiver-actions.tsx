@@ -27,7 +27,7 @@ interface ReceiverActionsProps extends Omit<Receiver, 'disabled_reason'> {
   /** The path of the page of the webhook or channel. */
   path: string;
   /** Whether a test can be sent while it is on. */
-  mayTest?: boolean;
+  canTest?: boolean;
 }
 
 /** The buttons of a webhook or channel: send a test, change it, switch it on or off. */
@@ -35,12 +35,12 @@ export function ReceiverActions({
   path,
   is_active,
   updated_at,
-  mayTest = true,
+  canTest = true,
 }: ReceiverActionsProps) {
   return (
     <>
       <div class="actions">
-        {is_active && mayTest && <Action action={`${path}/test`} label="Send a test" />}
+        {is_active && canTest && <Action action={`${path}/test`} label="Send a test" />}
         <LinkButton href={`${path}/edit`} label="Change" kind="quiet small" />
         <Action
           action={`${path}/switch`}
@@ -49,7 +49,9 @@ export function ReceiverActions({
         />
       </div>
       {!is_active && (
-        <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>
+        <p class="hint">
+          While it is off, nothing is sent, and events of this time are not sent later either.
+        </p>
       )}
     </>
   );
