@@ -71,8 +71,8 @@ function parseBearer(credential: string) {
 }
 
 /**
- * Finds the caller who presents a credential. Takes round trips as {@link findCaller} says; none for
- * a malformed credential. For JWTs see {@link authenticateIdentity}.
+ * Finds the caller who presents a credential. Takes round trips as {@link findCaller} says; none
+ * for a malformed credential. For JWTs see {@link authenticateIdentity}.
  * @param queries makes the preload's queries, which run in the same round trip
  * @param mayCreateAccount whether a person who signs in for the first time with the identity
  *   provider gets an account

@@ -109,7 +109,10 @@ export function prepareCredentialGuard(time: SQL) {
 /** The guard of a credential that must be valid now. */
 export const credentialGuard = prepareCredentialGuard(sql`${sql.placeholder('at')}`);
 
-/** The parts of a credential that decide the guard's SQL. The values of a credential are placeholders in it. */
+/**
+ * The parts of a credential that decide the guard's SQL. The values of a credential are
+ * placeholders in it.
+ */
 interface Form {
   kind: Credential['kind'];
   member: unknown;

@@ -36,8 +36,8 @@ interface WaitingContext extends Context {
    */
   clock: Pick<Runtime, 'now' | 'sleep'>;
   /**
-   * Authenticates the caller again, then reads the permission again. The caller may have lost access
-   * during the wait.
+   * Authenticates the caller again, then reads the permission again. The caller may have lost
+   * access during the wait.
    */
   reload: () => Promise<PermissionWithContents | undefined>;
 }

@@ -70,8 +70,8 @@ export function selectTakeover(
 }
 
 /**
- * The guard of a new permission of a call: the call leads to none, or still to its previous one, and
- * takes none over.
+ * The guard of a new permission of a call: the call leads to none, or still to its previous one,
+ * and takes none over.
  */
 export function newCallGuard(
   caller: Caller,
