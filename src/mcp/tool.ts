@@ -81,6 +81,7 @@ export function defineTool<
   const { name, title, description, annotations } = definition;
   const [input, output] = [lazy(definition.input), lazy(definition.output)];
   return {
+    // Each tool runs only with what its own `admit`, `input` and `preload` made.
     ...(definition as ToolDefinition<Principal, z.ZodType, z.ZodObject, NamedQueries>),
     input,
     listed: lazy(

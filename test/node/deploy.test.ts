@@ -14,7 +14,7 @@ import { readCredentials } from '../../src/tools/deploy/login';
 import { readOptions } from '../../src/tools/deploy/options';
 import { choose, printStep } from '../../src/tools/deploy/report';
 import { consumesAll, requireOwnQueues } from '../../src/tools/deploy/steps/queues';
-import { ROOT } from '../../src/tools/project';
+import { ROOT, readJsonFile } from '../../src/tools/project';
 import { runProgram, UserError } from '../../src/tools/user-error';
 
 vi.mock('node:readline/promises', () => ({
@@ -289,6 +289,11 @@ it('the configuration that is deployed has all that wrangler.toml has, and what 
   expect(text).toMatch(
     /routes = \[\s*"example\.com\/countersign\/\*",\s*\{ pattern = "a\.example\.com", custom_domain = true \}\s*\]/,
   );
+});
+
+it('a file that an earlier run wrote may be missing, but not damaged', () => {
+  expect(readJsonFile(join(ROOT, 'no-such-file.json'))).toBeNull();
+  expect(() => readJsonFile(join(ROOT, 'README.md'))).toThrow(UserError);
 });
 
 it('every command of the guides is one that the program takes', () => {
