@@ -15,7 +15,7 @@ import {
   permissionMessage,
   settledMessage,
 } from '../../../src/receivers/channels/slack/message';
-import { reviewModal } from '../../../src/receivers/channels/slack/modal';
+import { decisionModal } from '../../../src/receivers/channels/slack/modal';
 import { hang, type Receiver } from '../../support/internet';
 import { FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';
@@ -30,7 +30,7 @@ function makeScene() {
 }
 
 const BUTTON = { type: 'button', action_id: 'a', text: plain('A') };
-const MODAL = reviewModal({
+const MODAL = decisionModal({
   permission: permissionWith(),
   preview: null,
   input: null,

@@ -6,9 +6,9 @@ import { linkingMessage } from '../../../src/receivers/channels/slack/linking-me
 import {
   AS_WRITTEN,
   canDecideInSlack,
+  DECIDE_ACTION,
   OPEN_ACTION,
   permissionMessage,
-  REVIEW_ACTION,
   settledMessage,
 } from '../../../src/receivers/channels/slack/message';
 import { FakeSlack, markupIn, plainTextsIn } from '../../support/slack';
@@ -73,7 +73,7 @@ describe('a message about a pending permission', () => {
           elements: [
             {
               type: 'button',
-              action_id: REVIEW_ACTION,
+              action_id: DECIDE_ACTION,
               text: { type: 'plain_text', text: 'Review', emoji: false },
               value: 'perm_01m7x1m1tre75vaz5yvpbmvt6m',
               style: 'primary',

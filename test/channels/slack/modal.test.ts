@@ -8,7 +8,7 @@ import type { Permission } from '../../../src/permissions/permission';
 import type { Preview } from '../../../src/permissions/preview';
 import { callSlack } from '../../../src/receivers/channels/slack/api';
 import type { InputBlock, ModalView } from '../../../src/receivers/channels/slack/blocks';
-import { reviewModal } from '../../../src/receivers/channels/slack/modal';
+import { decisionModal } from '../../../src/receivers/channels/slack/modal';
 import { readInteraction } from '../../../src/receivers/channels/slack/payload';
 import { readSubmission } from '../../../src/receivers/channels/slack/submission';
 import { depth } from '../../support/depth';
@@ -37,7 +37,7 @@ interface Fields {
 }
 
 function modalOrNull(scope: JsonObject, { permission, ...fields }: Fields = {}): ModalView | null {
-  return reviewModal({
+  return decisionModal({
     permission: permissionWith({ scope, ...permission }),
     preview: null,
     input: null,

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import {
+  DECIDE_ACTION,
   OPEN_ACTION,
   permissionMessage,
-  REVIEW_ACTION,
 } from '../../../src/receivers/channels/slack/message';
-import { reviewModal } from '../../../src/receivers/channels/slack/modal';
+import { decisionModal } from '../../../src/receivers/channels/slack/modal';
 import { readInteraction } from '../../../src/receivers/channels/slack/payload';
 import { encodePayload, FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';
@@ -20,7 +20,7 @@ function makeScene() {
     ...permissionMessage(messageWith({ title: 'a & b = c + d% "ü"' }), { canDecide: true }),
     updates: 0,
   };
-  const view = reviewModal({
+  const view = decisionModal({
     permission: permissionWith(),
     preview: null,
     input: null,
@@ -48,7 +48,7 @@ function withMetadata(body: string, metadata: string): string {
 
 it('reads the click on the button of a message', () => {
   const { slack, message } = makeScene();
-  expect(readInteraction(slack.click(message, REVIEW_ACTION))).toEqual({
+  expect(readInteraction(slack.click(message, DECIDE_ACTION))).toEqual({
     kind: 'click',
     user: USER,
     permissionId: 'perm_01m7x1m1tre75vaz5yvpbmvt6m',
@@ -76,13 +76,13 @@ it('reads the submission of the modal', () => {
 
 it.each(['U', 'W'.repeat(31)])('reads the id of a user in any length: %s', (id) => {
   const { slack, message } = makeScene();
-  const click = change(slack.click(message, REVIEW_ACTION), { user: { id, team_id: 'T' } });
+  const click = change(slack.click(message, DECIDE_ACTION), { user: { id, team_id: 'T' } });
   expect(readInteraction(click)?.user).toEqual({ id, teamId: 'T' });
 });
 
 it('knows the workspace from the user, else from the team', () => {
   const { slack, message } = makeScene();
-  const click = slack.click(message, REVIEW_ACTION);
+  const click = slack.click(message, DECIDE_ACTION);
   const userOf = (changes: object) => readInteraction(change(click, changes))?.user;
   expect(userOf({ team: null })).toEqual(USER);
   expect(userOf({ user: { id: 'W0ADA' } })).toEqual({ id: 'W0ADA', teamId: 'T0WORKSPACE' });
@@ -98,7 +98,7 @@ it('knows the workspace from the team if the user has an organization instead', 
   const { slack, message, view } = makeScene();
   const user = { id: 'U0ADA', team_id: 'E0ORGANIZATION' };
   for (const body of [
-    slack.click(message, REVIEW_ACTION),
+    slack.click(message, DECIDE_ACTION),
     slack.submit(view, { decision: 'deny' }),
   ]) {
     expect(readInteraction(change(body, { user }))?.user).toEqual(USER);
@@ -116,7 +116,7 @@ it.each<[string, object]>([
   ['the container, before the channel', { channel: { id: 'C0OTHER' } }],
 ])('knows the Slack channel from %s', (_, changes) => {
   const { slack, message } = makeScene();
-  expect(readInteraction(change(slack.click(message, REVIEW_ACTION), changes))).toMatchObject({
+  expect(readInteraction(change(slack.click(message, DECIDE_ACTION), changes))).toMatchObject({
     slackChannel: 'C0APPROVALS',
   });
 });
@@ -124,11 +124,11 @@ it.each<[string, object]>([
 it('reads the first action, whatever the others are', () => {
   const { slack, message } = makeScene();
   const actions = [
-    { action_id: REVIEW_ACTION, value: permissionWith().id },
+    { action_id: DECIDE_ACTION, value: permissionWith().id },
     { type: 'overflow' },
     null,
   ];
-  expect(readInteraction(change(slack.click(message, REVIEW_ACTION), { actions }))?.kind).toBe(
+  expect(readInteraction(change(slack.click(message, DECIDE_ACTION), { actions }))?.kind).toBe(
     'click',
   );
 });
@@ -146,11 +146,11 @@ it.each<[string, (click: string, submission: string) => string]>([
   ],
   [
     'a button without a value',
-    (click) => change(click, { actions: [{ action_id: REVIEW_ACTION }] }),
+    (click) => change(click, { actions: [{ action_id: DECIDE_ACTION }] }),
   ],
   [
     'no permission',
-    (click) => change(click, { actions: [{ action_id: REVIEW_ACTION, value: 'perm_1' }] }),
+    (click) => change(click, { actions: [{ action_id: DECIDE_ACTION, value: 'perm_1' }] }),
   ],
   ['no action', (click) => change(click, { actions: [] })],
   [
@@ -195,7 +195,7 @@ it.each<[string, (click: string, submission: string) => string]>([
 ])('ignores %s', (_, bodyOf) => {
   const { slack, message, view } = makeScene();
   const body = bodyOf(
-    slack.click(message, REVIEW_ACTION),
+    slack.click(message, DECIDE_ACTION),
     slack.submit(view, { decision: 'deny' }),
   );
   expect(readInteraction(body)).toBeNull();

@@ -5,7 +5,7 @@ import {
   statusAt,
 } from '../../../permissions/permission';
 import { canDecideInSlack, DECIDED_ELSEWHERE } from './message';
-import type { ReviewModal } from './modal';
+import type { DecisionModal } from './modal';
 
 // A click asks whether a permission can be decided in Slack, and the submission of the modal that
 // it opened asks again.
@@ -35,7 +35,7 @@ export function voteCount({ review }: ReviewedPermission): number {
  * The limits that an approval may narrow: those that the votes so far have left, or else the
  * requested ones.
  */
-export function proposalOf(row: ReviewedPermission): ReviewModal['proposal'] {
+export function proposalOf(row: ReviewedPermission): DecisionModal['proposal'] {
   const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
   return { scope, token_ttl: tokenTtl, max_uses: maxUses };
 }

@@ -11,9 +11,9 @@ import { ROLE_SCOPES } from '../../../identity/roles';
 import { CredentialEnded } from '../../../ledger/authority';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
+import { openDecisionModal, SWITCHED_OFF } from './open-decision-modal';
 import { readInteraction } from './payload';
 import { MAX_PAYLOAD_BYTES } from './payload-size';
-import { handleClick, SWITCHED_OFF } from './review-click';
 import { isFromSlack } from './signature';
 import { makeRefusal } from './submission';
 import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
@@ -77,7 +77,9 @@ export async function receiveFromSlack(c: CallerRequest, secret: string): Promis
   if (on.member) c.set('caller', { ...caller, member: on.member.id });
   if (interaction.kind === 'click') {
     const { botToken } = channel.secrets;
-    c.executionCtx.waitUntil(handleClick({ config, runtime }, channel, botToken, interaction, on));
+    c.executionCtx.waitUntil(
+      openDecisionModal({ config, runtime }, channel, botToken, interaction, on),
+    );
     return {};
   }
   const refusal = await submit(c, secret, channel, interaction, on);

@@ -17,8 +17,11 @@ import {
 } from './blocks';
 import { cut, escapeText, inLine } from './text';
 
-/** The `action_id` of the button that opens the modal. Its value is the permission's id. */
-export const REVIEW_ACTION = 'review_permission';
+/**
+ * The `action_id` of the button that opens the modal. Its value is the permission's id. It never
+ * changes, because the messages that were sent keep it.
+ */
+export const DECIDE_ACTION = 'review_permission';
 
 /** The `action_id` of link buttons. Slack reports clicks on them too; nothing has to be done. */
 export const OPEN_ACTION = 'open_in_countersign';
@@ -73,7 +76,7 @@ export function permissionMessage(
     localTime('In your time zone:', Date.parse(permission.expires_at), utc),
   );
   const ways = canDecide
-    ? [actions(reviewButton(permission.id), linkButton(url))]
+    ? [actions(decideButton(permission.id), linkButton(url))]
     : [context(DECIDED_ELSEWHERE), actions(linkButton(url))];
   return compose({
     headline: headlineOf(message),
@@ -207,10 +210,10 @@ function outcomeLines(
   return lines;
 }
 
-function reviewButton(id: string): Button {
+function decideButton(id: string): Button {
   return {
     type: 'button',
-    action_id: REVIEW_ACTION,
+    action_id: DECIDE_ACTION,
     text: plain('Review'),
     value: id,
     style: 'primary',

@@ -23,8 +23,8 @@ import { linkButton, requestLines } from './message';
 import { canBeSubmitted } from './payload-size';
 import { inLine, inLines, MAX_SECTION, split } from './text';
 
-/** The `callback_id` of the modal. */
-export const REVIEW_MODAL = 'review_permission';
+/** The `callback_id` of the modal. It never changes, because a modal may be open for long. */
+export const DECISION_MODAL = 'review_permission';
 
 /** The `private_metadata` of a modal, which Slack sends back with the submission. */
 export const ModalState = lazy(() =>
@@ -50,7 +50,7 @@ const MAX_REASON = 1_000;
 /** Slack's maximum number of blocks in a view. */
 const MAX_BLOCKS = 100;
 
-export interface ReviewModal {
+export interface DecisionModal {
   permission: Permission;
   /** The texts of the agent for the person who decides; null if there are none. */
   preview: Preview | null;
@@ -74,7 +74,7 @@ export interface ReviewModal {
  * they cannot see.
  * @returns null if Slack cannot show that, or cannot send it back
  */
-export function reviewModal(modal: ReviewModal): ModalView | null {
+export function decisionModal(modal: DecisionModal): ModalView | null {
   const { permission, proposal, cardUrl, votes } = modal;
   const state: ModalState = { permission: permission.id, votes };
   const asked = requestLines(modal, (whole) => whole).map(({ text }) => text);
@@ -108,7 +108,7 @@ export function reviewModal(modal: ReviewModal): ModalView | null {
   ];
   const view: ModalView = {
     type: 'modal',
-    callback_id: REVIEW_MODAL,
+    callback_id: DECISION_MODAL,
     private_metadata: JSON.stringify(state),
     title: plain('Review a permission'),
     submit: plain('Send decision'),

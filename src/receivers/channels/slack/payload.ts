@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type Id, parseId } from '../../../lib/typeid';
-import { REVIEW_ACTION } from './message';
-import { ModalState, REVIEW_MODAL } from './modal';
+import { DECIDE_ACTION } from './message';
+import { DECISION_MODAL, ModalState } from './modal';
 import type { ViewValues } from './submission';
 
 /** The Slack user who acted. */
@@ -60,7 +60,7 @@ const Submission = lazy(() =>
     ...acting,
     type: z.literal('view_submission'),
     view: z.object({
-      callback_id: z.literal(REVIEW_MODAL),
+      callback_id: z.literal(DECISION_MODAL),
       private_metadata: z.string(),
       state: z.object({
         values: z.record(
@@ -107,7 +107,7 @@ function readClick(click: LazyOutput<typeof Click>): Interaction | null {
   const [action] = click.actions;
   const permissionId = parseId('perm', action.value ?? '');
   const slackChannel = click.container?.channel_id ?? click.channel?.id;
-  if (!user || action.action_id !== REVIEW_ACTION || !permissionId || slackChannel === undefined)
+  if (!user || action.action_id !== DECIDE_ACTION || !permissionId || slackChannel === undefined)
     return null;
   return { kind: 'click', user, permissionId, triggerId: click.trigger_id, slackChannel };
 }

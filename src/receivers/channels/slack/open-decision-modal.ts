@@ -14,7 +14,7 @@ import {
 import { signLinkAddress } from './link-address';
 import { linkingMessage } from './linking-message';
 import { notice } from './message';
-import { type ReviewModal, reviewModal } from './modal';
+import { type DecisionModal, decisionModal } from './modal';
 import type { Interaction } from './payload';
 import { callAndLog, postEphemeral } from './respond';
 
@@ -30,7 +30,7 @@ const TOO_LONG = 'It is too long for Slack, so it is decided in Countersign.';
  * may decide; otherwise tells the person, and nobody else, why it does not, or how to link the
  * Slack user to a member.
  */
-export async function handleClick(
+export async function openDecisionModal(
   { config, runtime }: { config: Config; runtime: Runtime },
   channel: CalledChannel,
   botToken: string,
@@ -45,7 +45,7 @@ export async function handleClick(
   }
   const modal = modalContentOf(channel, on, url, runtime.now());
   if (typeof modal === 'string') return postEphemeral(runtime, botToken, at, notice(modal, url));
-  const view = reviewModal(modal);
+  const view = decisionModal(modal);
   if (!view) return postEphemeral(runtime, botToken, at, notice(TOO_LONG, url));
   const body = { trigger_id: click.triggerId, view };
   if (await callAndLog(runtime, botToken, 'views.open', body)) return;
@@ -63,7 +63,7 @@ function modalContentOf(
   { member, state, agentName, input, preview }: ActedOn,
   url: string,
   now: number,
-): ReviewModal | string {
+): DecisionModal | string {
   if (!channel.isActive) return SWITCHED_OFF;
   const row = state.permission;
   if (!row) return NO_REQUEST;
