@@ -11,9 +11,9 @@ import {
   describeSlackUser,
   type SlackIdentity,
 } from '../../receivers/channels/slack/describe-user';
+import type { SlackUser } from '../../receivers/channels/slack/interaction';
 import { LinkQuery, readLinkAddress } from '../../receivers/channels/slack/link-address';
 import { linkSlackUser, selectLinkedChannel } from '../../receivers/channels/slack/links';
-import type { SlackUser } from '../../receivers/channels/slack/payload';
 import { openSecrets } from '../../receivers/channels/slack/secrets';
 import type { ReceiverRow } from '../../receivers/receiver';
 import { readForm } from '../frame/form';

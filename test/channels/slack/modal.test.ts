@@ -8,9 +8,9 @@ import type { Permission } from '../../../src/permissions/permission';
 import type { Preview } from '../../../src/permissions/preview';
 import { callSlack } from '../../../src/receivers/channels/slack/api';
 import type { InputBlock, ModalView } from '../../../src/receivers/channels/slack/blocks';
+import { readInteraction } from '../../../src/receivers/channels/slack/interaction';
 import { decisionModal } from '../../../src/receivers/channels/slack/modal';
-import { readInteraction } from '../../../src/receivers/channels/slack/payload';
-import { readSubmission } from '../../../src/receivers/channels/slack/submission';
+import { readFields } from '../../../src/receivers/channels/slack/read-fields';
 import { depth } from '../../support/depth';
 import { FakeSlack, fillView, markupIn, plainTextsIn, viewFaults } from '../../support/slack';
 import { World } from '../../support/world';
@@ -70,7 +70,7 @@ function submit(scope: JsonObject, filled: Record<string, string | string[] | nu
   const slack = new FakeSlack(new World());
   const interaction = readInteraction(slack.submit(modalWith(from), filled));
   if (interaction?.kind !== 'submission') throw new Error('It is no submission.');
-  return readSubmission(interaction.values, limitsWith(scope));
+  return readFields(interaction.values, limitsWith(scope));
 }
 
 const UNCHANGED = { decision: 'approve' };
@@ -510,7 +510,7 @@ describe('a submission', () => {
 
   it('leaves limits as proposed for which the modal has no field', () => {
     expect(
-      readSubmission(
+      readFields(
         { decision: { value: { selected_option: { value: 'approve' } } } },
         limitsWith(SCOPE),
       ),
@@ -530,7 +530,7 @@ describe('a submission', () => {
       scope: { ...SCOPE, amount: 1840, recipients: ['a@example.com', 'b@example.com'] },
     });
     expect(
-      readSubmission(
+      readFields(
         { decision: { value: { selected_option: { value: 'revoke' } } } },
         limitsWith(SCOPE),
       ),
@@ -576,7 +576,7 @@ it('every scope makes a modal that Slack accepts, and every submission grants no
         if (element.type === 'checkboxes')
           filled[block_id] = element.options.slice(1).flatMap(({ value }) => value ?? []);
       }
-      const result = readSubmission(fillView(view, filled), limitsWith(scope));
+      const result = readFields(fillView(view, filled), limitsWith(scope));
       if (!('errors' in result)) expect(findWidenings(scope, result.scope ?? scope)).toEqual([]);
     }),
     { numRuns: depth.runs(100, 2_000) },

@@ -24,7 +24,7 @@ import type { Id } from '../../../lib/typeid';
 import type { Preview } from '../../../permissions/preview';
 import type { DecisionState } from '../../../permissions/reviews/decision';
 import { decisionState, selectDecision } from '../../../permissions/reviews/preload-decision';
-import type { Interaction } from './payload';
+import type { Interaction } from './interaction';
 import { openSecrets, type SlackSecrets } from './secrets';
 
 /**
@@ -39,9 +39,8 @@ export interface CalledChannel {
   number: number;
   id: Id<'webhook'>;
   isActive: boolean;
-  /** The encrypted secrets. */
-  secret: Uint8Array;
-  /** Null if they can no longer be read. */
+  encryptedSecrets: Uint8Array;
+  /** The decrypted secrets; null if they can no longer be read. */
   secrets: SlackSecrets | null;
   /**
    * The account of the channel.
@@ -68,12 +67,12 @@ export interface ActedOn {
  */
 export async function findCalledChannel(
   c: RequestContext,
-  secret: string,
+  inboundSecret: string,
 ): Promise<CalledChannel | null> {
   const { keyring } = c.var.config;
-  const form = parseCredential(secret, 'inbound');
+  const form = parseCredential(inboundSecret, 'inbound');
   if (!form) return null;
-  const hashes = await hashCredential(keyring, secret);
+  const hashes = await hashCredential(keyring, inboundSecret);
   const found = await findCaller(c, form.shard, hashes, (reader) => selectChannel(reader, hashes));
   if (!found) return null;
   const { shard, database, row } = found;
@@ -84,7 +83,7 @@ export async function findCalledChannel(
     number: row.number,
     id: row.id,
     isActive: row.isActive,
-    secret: row.secret,
+    encryptedSecrets: row.secret,
     secrets: await openSecrets(keyring, row),
     account: () => activeAccount(row),
   };

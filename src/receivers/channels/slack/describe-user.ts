@@ -1,7 +1,7 @@
 import type { Runtime } from '../../../env';
 import { isJsonObject, type JsonObject } from '../../../lib/json';
 import { callSlack, readSlack } from './api';
-import { isOrganization, type SlackUser } from './payload';
+import { isOrganization, type SlackUser } from './interaction';
 
 /** A Slack user as Slack describes them at this moment. */
 export interface SlackIdentity {

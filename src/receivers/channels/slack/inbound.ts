@@ -11,12 +11,23 @@ import { ROLE_SCOPES } from '../../../identity/roles';
 import { CredentialEnded } from '../../../ledger/authority';
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type ActedOn, type CalledChannel, findCalledChannel, loadActedOn } from './called-channel';
+import { readInteraction } from './interaction';
 import { openDecisionModal, SWITCHED_OFF } from './open-decision-modal';
-import { readInteraction } from './payload';
 import { MAX_PAYLOAD_BYTES } from './payload-size';
+import { makeRefusal } from './read-fields';
 import { isFromSlack } from './signature';
-import { makeRefusal } from './submission';
 import { LINK_ENDED, type LinkedContext, type Submission, submitDecision } from './submit-decision';
+
+// From a message to a decision. Each step is a file of this folder:
+//
+// 1. A person presses the button of a message (`message.ts`). Slack sends a click, which
+//    `interaction.ts` reads, and `open-decision-modal.ts` opens the modal that `modal.ts` makes.
+// 2. The person submits the modal. Slack sends a submission, which `interaction.ts` reads, and
+//    `submit-decision.ts` takes the decision: `read-fields.ts` reads it from the fields of the
+//    modal, and `decidePermission` decides as for every other caller.
+//
+// For both, `called-channel.ts` finds the channel that Slack called, and loads the member and the
+// permission.
 
 /**
  * Tells Slack what to do next: nothing, after a click; to close the modal, or to show what is wrong
@@ -42,9 +53,12 @@ type SlackResponse = LazyOutput<typeof SlackResponse>;
  *   missing, wrong or older than 5 minutes; `rate_limited` after too many of both from one network;
  *   `payload_too_large`, `account_inactive`, `unavailable`
  */
-export async function receiveFromSlack(c: CallerRequest, secret: string): Promise<SlackResponse> {
+export async function receiveFromSlack(
+  c: CallerRequest,
+  inboundSecret: string,
+): Promise<SlackResponse> {
   const { config, runtime } = c.var;
-  const channel = await findCalledChannel(c, secret);
+  const channel = await findCalledChannel(c, inboundSecret);
   if (!channel) {
     await limitNetwork(c);
     throw new Problem('not_found', 'There is no channel with this address.');
@@ -82,7 +96,7 @@ export async function receiveFromSlack(c: CallerRequest, secret: string): Promis
     );
     return {};
   }
-  const refusal = await submit(c, secret, channel, interaction, on);
+  const refusal = await submit(c, inboundSecret, channel, interaction, on);
   if (refusal) return { response_action: 'errors', ...refusal };
   return { response_action: 'clear' };
 }
@@ -90,14 +104,14 @@ export async function receiveFromSlack(c: CallerRequest, secret: string): Promis
 /** Takes the decision of a submitted modal; returns why it does not, or null. */
 async function submit(
   c: CallerRequest,
-  secret: string,
+  inboundSecret: string,
   channel: CalledChannel,
   submission: Submission,
   { member, memberLastSeenAt, state }: ActedOn,
 ) {
   if (!channel.isActive) return makeRefusal(SWITCHED_OFF);
   if (!member) return makeRefusal(LINK_ENDED);
-  const context = linkedContext(c, secret, channel, submission, member);
+  const context = linkedContext(c, inboundSecret, channel, submission, member);
   const account = context.principal.account.number;
   recordMemberSeen(
     channel.database,
@@ -110,7 +124,7 @@ async function submit(
 /** The context in which the linked member acts. Each write checks the link again. */
 function linkedContext(
   c: CallerRequest,
-  secret: string,
+  inboundSecret: string,
   { shard, database, number, account }: CalledChannel,
   submission: Submission,
   member: MemberRef,
@@ -137,7 +151,7 @@ function linkedContext(
   return {
     ...context,
     reload: async () => {
-      const channel = await findCalledChannel(c, secret);
+      const channel = await findCalledChannel(c, inboundSecret);
       const again = channel && (await loadActedOn(channel, submission, context.runtime.now()));
       if (again?.member?.id !== member.id) throw new CredentialEnded();
       return again.state;

@@ -4,7 +4,7 @@ import { equalBytes, fromBase64Url, toBase64Url, toHex } from '../../../lib/byte
 import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { MINUTE } from '../../../lib/time';
 import { type Id, withPrefix } from '../../../lib/typeid';
-import type { SlackUser } from './payload';
+import type { SlackUser } from './interaction';
 
 /** How long the page can be opened and confirmed, in milliseconds. */
 const LIFETIME = 15 * MINUTE;

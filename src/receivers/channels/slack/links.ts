@@ -10,7 +10,7 @@ import { formatTime } from '../../../lib/time';
 import { type Id, parseId, withPrefix } from '../../../lib/typeid';
 import type { ReceiverRow } from '../../receiver';
 import { isChannel } from '../channel';
-import type { SlackUser } from './payload';
+import type { SlackUser } from './interaction';
 
 /** A Slack user who acts as the member, by one channel. */
 export interface SlackLink {

@@ -11,11 +11,11 @@ import {
   proposalOf,
   voteCount,
 } from './decidable';
+import type { Interaction } from './interaction';
 import { signLinkAddress } from './link-address';
 import { linkingMessage } from './linking-message';
 import { notice } from './message';
 import { type DecisionModal, decisionModal } from './modal';
-import type { Interaction } from './payload';
 import { callAndLog, postEphemeral } from './respond';
 
 export type Click = Extract<Interaction, { kind: 'click' }>;
@@ -40,7 +40,8 @@ export async function openDecisionModal(
   const at = { channel: click.slackChannel, user: click.user.id };
   const url = cardUrl(config.publicUrl, click.permissionId);
   if (!on.member && channel.isActive) {
-    const address = await signLinkAddress(config, runtime, channel, click.user);
+    const linked = { id: channel.id, secret: channel.encryptedSecrets };
+    const address = await signLinkAddress(config, runtime, linked, click.user);
     return postEphemeral(runtime, botToken, at, linkingMessage(address));
   }
   const modal = modalContentOf(channel, on, url, runtime.now());

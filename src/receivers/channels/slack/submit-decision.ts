@@ -4,9 +4,9 @@ import { CredentialEnded } from '../../../ledger/authority';
 import { decidePermission } from '../../../permissions/decide';
 import type { Decision, DecisionState } from '../../../permissions/reviews/decision';
 import { findObstacle, MAY_NOT_DECIDE, NO_REQUEST, proposalOf, voteCount } from './decidable';
+import type { Interaction } from './interaction';
 import { DECIDED_ELSEWHERE } from './message';
-import type { Interaction } from './payload';
-import { makeRefusal, type Refusal, readSubmission } from './submission';
+import { makeRefusal, type Refusal, readFields } from './read-fields';
 
 export type Submission = Extract<Interaction, { kind: 'submission' }>;
 
@@ -40,7 +40,7 @@ export async function submitDecision(
   if (obstacle !== null) return makeRefusal(obstacle);
   if (!principal.scopes.includes('permissions:decide')) return makeRefusal(MAY_NOT_DECIDE);
   if (voteCount(row) !== votes) return makeRefusal(VOTED_MEANWHILE);
-  const submitted = readSubmission(values, proposalOf(row));
+  const submitted = readFields(values, proposalOf(row));
   if ('errors' in submitted) return submitted;
   const { decision: kind, reason, ...narrowed } = submitted;
   const decision: Decision = { decision: kind, narrowed, reason: reason ?? null, via: 'slack' };

@@ -3,7 +3,7 @@ import { type LazyOutput, lazy } from '../../../lib/lazy';
 import { type Id, parseId } from '../../../lib/typeid';
 import { DECIDE_ACTION } from './message';
 import { DECISION_MODAL, ModalState } from './modal';
-import type { ViewValues } from './submission';
+import type { ViewValues } from './read-fields';
 
 /** The Slack user who acted. */
 export interface SlackUser {
@@ -39,7 +39,7 @@ const acting = {
   team: z.object({ id: slackId }).nullish(),
 };
 
-const Click = lazy(() =>
+const ClickPayload = lazy(() =>
   z.object({
     ...acting,
     type: z.literal('block_actions'),
@@ -55,7 +55,7 @@ const Click = lazy(() =>
 
 const option = z.object({ value: z.string() });
 
-const Submission = lazy(() =>
+const SubmissionPayload = lazy(() =>
   z.object({
     ...acting,
     type: z.literal('view_submission'),
@@ -87,14 +87,17 @@ const Submission = lazy(() =>
  */
 export function readInteraction(body: string): Interaction | null {
   const payload = parseJson(new URLSearchParams(body).get('payload') ?? '');
-  const click = Click().safeParse(payload).data;
+  const click = ClickPayload().safeParse(payload).data;
   if (click) return readClick(click);
-  const submission = Submission().safeParse(payload).data;
-  if (submission) return readView(submission);
+  const submission = SubmissionPayload().safeParse(payload).data;
+  if (submission) return readSubmission(submission);
   return null;
 }
 
-function readView({ view, ...acting }: LazyOutput<typeof Submission>): Interaction | null {
+function readSubmission({
+  view,
+  ...acting
+}: LazyOutput<typeof SubmissionPayload>): Interaction | null {
   const user = userOf(acting);
   const state = ModalState().safeParse(parseJson(view.private_metadata)).data;
   const permissionId = parseId('perm', state?.permission ?? '');
@@ -102,7 +105,7 @@ function readView({ view, ...acting }: LazyOutput<typeof Submission>): Interacti
   return { kind: 'submission', user, permissionId, votes: state.votes, values: view.state.values };
 }
 
-function readClick(click: LazyOutput<typeof Click>): Interaction | null {
+function readClick(click: LazyOutput<typeof ClickPayload>): Interaction | null {
   const user = userOf(click);
   const [action] = click.actions;
   const permissionId = parseId('perm', action.value ?? '');

@@ -41,7 +41,7 @@ export function makeRefusal(reason: string): Refusal {
  * Reads the decision of a submitted modal. A denial has no limits.
  * @param proposal the limits from which the modal was made
  */
-export function readSubmission(
+export function readFields(
   values: ViewValues,
   proposal: RequestedLimits,
 ): SubmittedDecision | Refusal {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
+import { readInteraction } from '../../../src/receivers/channels/slack/interaction';
 import {
   DECIDE_ACTION,
   OPEN_ACTION,
   permissionMessage,
 } from '../../../src/receivers/channels/slack/message';
 import { decisionModal } from '../../../src/receivers/channels/slack/modal';
-import { readInteraction } from '../../../src/receivers/channels/slack/payload';
 import { encodePayload, FakeSlack } from '../../support/slack';
 import { World } from '../../support/world';
 import { CARD, messageWith, permissionWith } from './samples';
