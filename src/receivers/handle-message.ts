@@ -23,14 +23,16 @@ import { fanOut } from './fan-out/fan-out';
 //    `fan-out/release-held.ts` makes it a delivery.
 // 3. `dispatch/claim.ts` gives the receiver to one worker, with the deliveries that are due.
 // 4. `dispatch/deliver.ts` sends them, with types that keep the order: ClaimedReceiver →
-//    PreparedAttempt → CompletedAttempt → DeliveryUpdate.
+//    PreparedAttempt → AttemptResult → DeliveryUpdate.
 //    - `cancel.ts` records as failed what was pending when the receiver was disabled.
 //    - `open-sender.ts` opens the sender to the receiver, which prepares each attempt:
 //      `webhooks/open.ts` writes and signs the payload, `channels/{email,slack,push}/open.ts`
 //      compose the message.
 //    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
-//    - `retry-schedule.ts` decides the result: success, a retry, failure, or a disabled receiver.
-//    - `record.ts` records this, and renews or releases the claim.
+//    - `update-delivery.ts` decides the new state of the delivery: succeeded, pending until a
+//      retry, or failed.
+//    - `record.ts` records this, and renews or releases the claim; `disable.ts` disables a receiver
+//      that is gone or fails for days.
 //
 // Queue messages can be lost. Every minute the tasks in `tasks.ts` send one for whatever is due.
 

@@ -3,6 +3,7 @@ import { enqueueMessage } from '../../outbox/enqueue';
 import type { DispatchContext } from '../context';
 import type { ClaimedReceiver } from '../sender';
 import { recordCanceled } from './cancel';
+import { disableReceiver } from './disable';
 import { batchSize, pageSize, WORK_TIME } from './limits';
 import { openSender } from './open-sender';
 import { finishPage, recordAttempts } from './record';
@@ -63,19 +64,23 @@ async function sendDue(
     const batch = await sendBatch(runtime, sender, health, next, deadline);
     const { mayContinue, unrecorded } = await recording;
     const isInOtherQueue = batch.isSlow !== health.isSlow;
-    const isOver =
-      !mayContinue || runtime.now() >= deadline || isInOtherQueue || batch.disabledReason !== null;
+    const isOver = !mayContinue || runtime.now() >= deadline || isInOtherQueue;
+    const { isSlow, disabledReason } = batch;
+    const hasSent = batch.updates.length > 0;
     health = batch;
+    const last = { ...batch, updates: [...unrecorded, ...batch.updates] };
+    if (disabledReason !== null) {
+      const isDisabled = await disableReceiver(context, claimed, last, disabledReason);
+      return isDisabled ? { isSlow, dueAt: runtime.now(), hasSent } : null;
+    }
     if (messages.length > 0 && !isOver) {
       recording = recordAttempts(context, claimed, batch.updates);
       continue;
     }
-    const last = { ...batch, updates: [...unrecorded, ...batch.updates] };
-    const limit = pageSize({ kind, isSlow: batch.isSlow });
+    const limit = pageSize({ kind, isSlow });
     const remaining = await finishPage(context, claimed, last, { isOver, limit });
     if (!remaining) return null;
-    if (!remaining.due)
-      return { isSlow: batch.isSlow, dueAt: remaining.dueAt, hasSent: batch.updates.length > 0 };
+    if (!remaining.due) return { isSlow, dueAt: remaining.dueAt, hasSent };
     messages = sender.divide(remaining.due);
   }
 }
@@ -86,7 +91,7 @@ async function release(
   claimed: ClaimedReceiver,
 ): Promise<Finished | null> {
   const { isSlow, failingSince } = claimed.receiver;
-  const nothing = { updates: [], isSlow, failingSince, disabledReason: null };
+  const nothing = { updates: [], isSlow, failingSince };
   const remaining = await finishPage(context, claimed, nothing, {
     isOver: true,
     limit: 0,

@@ -1,22 +1,22 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { alias } from 'drizzle-orm/sqlite-core';
 import { codeOf } from '../../db/columns';
-import { DELIVERY_STATUSES, deliveries, RECEIVER_KINDS, receivers } from '../../db/schema';
+import { DELIVERY_STATUSES, deliveries, receivers } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { idBytes } from '../../lib/typeid';
-import { endDevices } from '../../outbox/end-devices';
-import { closeFeed, markFeed } from '../../outbox/feed';
 import type { DispatchContext } from '../context';
 import { type DueDelivery, findDueDeliveries } from '../deliveries/due';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
 import type { ClaimedReceiver } from '../sender';
 import { isClaimed } from './claim';
 import { CLAIM_DURATION } from './limits';
-import type { DeliveryUpdate } from './retry-schedule';
-import type { CompletedBatch } from './send-batch';
+import type { ReceiverHealth } from './send-batch';
+import type { DeliveryUpdate } from './update-delivery';
 
-const channel = alias(receivers, 'channel');
+/** The updates of a batch that are to be recorded, and the health of the receiver after it. */
+export interface RecordedBatch extends ReceiverHealth {
+  updates: readonly DeliveryUpdate[];
+}
 
 /**
  * Records the attempts of a batch, and renews the claim. It never throws.
@@ -33,7 +33,7 @@ export async function recordAttempts(
   try {
     const [, [stillClaimed]] = await ledger.write({
       changes: (write) => [
-        updateDeliveries(write, claimed, updates),
+        writeUpdates(write, claimed, updates),
         write
           .update(receivers)
           .set(renewed)
@@ -43,8 +43,8 @@ export async function recordAttempts(
     });
     return { mayContinue: stillClaimed !== undefined && !stillClaimed.hasCanceled, unrecorded: [] };
   } catch {
-    // Nothing is lost or hidden: `finishPage` writes these updates next, and throws if that
-    // fails too.
+    // Nothing is lost or hidden: `finishPage` or `disableReceiver` writes these updates next, and
+    // throws if that fails too.
     return { mayContinue: false, unrecorded: updates };
   }
 }
@@ -59,78 +59,52 @@ interface Remaining {
 
 /**
  * Finishes a page of deliveries, those that were read together: records its last batch of attempts
- * and the receiver's health, and renews the claim with the next page or releases it. Disables the
- * receiver if the batch gives a reason to; a device is ended instead, because only its browser can
- * make a new subscription.
+ * and the receiver's health, and renews the claim with the next page or releases it.
  *
  * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if
  * the receiver was disabled meanwhile: the next worker then cancels its deliveries.
  * @param options `isOver`: whether this worker has to stop. `limit`: the size of the next page
- * @returns null if the receiver was deleted, reset or claimed by another worker meanwhile, or if it
- *   was a device that is ended now
+ * @returns null if the receiver was deleted, reset or claimed by another worker meanwhile
  */
 export async function finishPage(
   { reader, ledger, runtime }: DispatchContext,
   claimed: ClaimedReceiver,
-  { updates, isSlow, failingSince, disabledReason }: CompletedBatch,
+  { updates, isSlow, failingSince }: RecordedBatch,
   { isOver, limit }: { isOver: boolean; limit: number },
 ): Promise<Remaining | null> {
   const now = runtime.now();
-  const { number, account, lease } = claimed.receiver;
-  const isDisabled = disabledReason !== null;
-  if (isDisabled && claimed.receiver.kind === 'push') {
-    await ledger.write({ changes: (write) => endDevices(write, account, isClaimed(claimed)) });
-    return null;
-  }
+  const { number, lease } = claimed.receiver;
   const hasFirstAttempt = sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(number)})`;
   const nextRetry = sql`(select min(${deliveries.dueAt}) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
   const nextDue = sql`iif(${receivers.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
-  const isRenewed =
-    isOver || isDisabled
-      ? sql`0`
-      : sql`not ${receivers.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
-  const disabled = {
-    isActive: false,
-    disabledReason,
-    hasCanceled: true,
-    disableCount: sql`${receivers.disableCount} + 1`,
-    // People are notified of disabled webhooks only: a disabled channel may be the only one.
-    isNoticeDue: sql`${receivers.kind} = ${codeOf(RECEIVER_KINDS, 'webhook')} and exists (
-      select 1 from ${receivers} as ${channel}
-      where ${channel.account} = ${account} and ${channel.kind} > 0 and ${channel.isActive}
-    )`,
-    updatedAt: now,
-  };
-  const [, [stillClaimed], , ...rest] = await ledger.write({
+  const isRenewed = isOver
+    ? sql`0`
+    : sql`not ${receivers.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
+  const [, [stillClaimed], due] = await ledger.write({
     changes: (write) => [
-      updateDeliveries(write, claimed, updates),
+      writeUpdates(write, claimed, updates),
       write
         .update(receivers)
         .set({
           isSlow,
           failingSince,
           lease: sql`iif(${isRenewed}, ${lease}, null)`,
-          dueAt: isDisabled ? now : sql`iif(${isRenewed}, ${now + CLAIM_DURATION}, ${nextDue})`,
-          ...(isDisabled && disabled),
+          dueAt: sql`iif(${isRenewed}, ${now + CLAIM_DURATION}, ${nextDue})`,
         })
         .where(isClaimed(claimed))
         .returning({ lease: receivers.lease, dueAt: receivers.dueAt }),
-      closeFeed(write, account),
-      // Channels notify people of the disabled webhook.
-      ...(isDisabled ? [markFeed(write, account, now)] : []),
     ],
-    reads: [findDueDeliveries(reader, claimed.receiver, now, isOver || isDisabled ? 0 : limit)],
+    reads: [findDueDeliveries(reader, claimed.receiver, now, isOver ? 0 : limit)],
   });
-  const due = rest.at(-1) as DueDelivery[];
   return stillClaimed ? { due: stillClaimed.lease && due, dueAt: stillClaimed.dueAt } : null;
 }
 
 /**
- * Updates deliveries that are still pending: others were completed or canceled meanwhile. The
+ * Returns the statement that updates the deliveries that are still pending: others were completed or canceled meanwhile. The
  * receiver's number comes from the JSON rows: as a parameter it would make SQLite scan all
  * deliveries of the receiver.
  */
-function updateDeliveries(
+export function writeUpdates(
   write: Pick<InternalWriter, 'update'>,
   { receiver }: ClaimedReceiver,
   updates: readonly DeliveryUpdate[],

@@ -1,22 +1,23 @@
 import type { Runtime } from '../../env';
-import { SECOND } from '../../lib/time';
+import { DAY, formatTime, SECOND } from '../../lib/time';
 import type { DueDelivery } from '../deliveries/due';
 import type { ReceiverRow } from '../receiver';
 import type { Sender } from '../sender';
 import { OVERTIME } from './limits';
-import {
-  type DeliveryUpdate,
-  drawJitter,
-  findDisabledReason,
-  updateDelivery,
-} from './retry-schedule';
-import { sendAttempt } from './send';
+import { type MadeAttempt, sendAttempt } from './send';
+import { type DeliveryUpdate, drawJitter, updateDelivery } from './update-delivery';
 
 /** A Worker may have at most six open connections. */
 const CONNECTIONS = 6;
 
 /** An attempt, or a check of the URL, is slow if it takes longer than this, in milliseconds. */
 const SLOW = SECOND;
+
+/**
+ * Milliseconds after which a receiver is disabled if every attempt since the first failure has
+ * failed.
+ */
+const DISABLE_AFTER = 5 * DAY;
 
 /** How well the server of a receiver answers. */
 export type ReceiverHealth = Pick<ReceiverRow, 'isSlow' | 'failingSince'>;
@@ -59,19 +60,34 @@ export async function sendBatch(
     while (mayStart()) {
       const { value: message, done } = waiting.next();
       if (done) return;
-      const attempt = await sendAttempt(runtime, await sender.prepare(message));
+      const result = await sendAttempt(runtime, await sender.prepare(message));
       const jitter = drawJitter(runtime);
       for (const delivery of message)
-        batch.updates.push(updateDelivery(runtime, delivery, attempt, { jitter, goneStatuses }));
-      if (attempt.kind !== 'made') continue;
-      const { outcome } = attempt;
+        batch.updates.push(updateDelivery(runtime, delivery, result, { jitter, goneStatuses }));
+      if (result.kind !== 'made') continue;
+      const { attempt } = result;
       isJudged = true;
-      hasTrouble ||= outcome.error !== null || outcome.duration > SLOW;
-      batch.failingSince = outcome.error === null ? null : (batch.failingSince ?? outcome.at);
-      batch.disabledReason ??= findDisabledReason(outcome, batch.failingSince, goneStatuses);
+      hasTrouble ||= attempt.error !== null || attempt.duration > SLOW;
+      batch.failingSince = attempt.error === null ? null : (batch.failingSince ?? attempt.at);
+      batch.disabledReason ??= findDisabledReason(attempt, batch.failingSince, goneStatuses);
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, sendNext));
   if (!isJudged) return batch;
   return { ...batch, isSlow: hasTrouble };
+}
+
+/**
+ * Why a receiver is to be disabled after an attempt; null if it is not.
+ * @param failingSince when the first attempt failed since the last success
+ */
+function findDisabledReason(
+  { at, statusCode, error }: MadeAttempt,
+  failingSince: number | null,
+  goneStatuses: readonly number[],
+): string | null {
+  if (statusCode !== null && goneStatuses.includes(statusCode))
+    return `The receiver answered ${statusCode}: it is gone.`;
+  if (error === null || failingSince === null || at - failingSince < DISABLE_AFTER) return null;
+  return `Every attempt has failed since ${formatTime(failingSince)}.`;
 }

@@ -16,13 +16,13 @@ const NOT_SECURE =
  */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
 
-/** The outcome of an attempt, or why nothing was attempted, in plain words. */
-export type CompletedAttempt =
-  | { kind: 'made'; outcome: AttemptOutcome }
+/** An attempt that was made, or why none was made, in plain words. */
+export type AttemptResult =
+  | { kind: 'made'; attempt: MadeAttempt }
   | Extract<PreparedAttempt, { kind: 'dropped' | 'postponed' }>;
 
-/** The outcome of an attempt. */
-export interface AttemptOutcome {
+/** An attempt that was made: the message was sent, or the attempt failed. */
+export interface MadeAttempt {
   /** When it began, in milliseconds since the epoch. */
   at: number;
   /** In milliseconds. */
@@ -42,29 +42,29 @@ export interface AttemptOutcome {
 
 const NO_ANSWER = { statusCode: null, retryAfter: null, slackMessage: null };
 
-/** Makes an attempt. Whatever the server does is an outcome, and never an exception. */
+/** Makes an attempt. Whatever the server does is a result, and never an exception. */
 export async function sendAttempt(
   runtime: Runtime,
   prepared: PreparedAttempt,
-): Promise<CompletedAttempt> {
+): Promise<AttemptResult> {
   switch (prepared.kind) {
     case 'dropped':
     case 'postponed':
       return prepared;
     case 'refused': {
-      const outcome = { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error };
-      return { kind: 'made', outcome };
+      const attempt = { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error };
+      return { kind: 'made', attempt };
     }
     case 'requests': {
-      const outcomes = await Promise.all(
+      const sent = await Promise.all(
         prepared.requests.map((request) => sendRequest(runtime, request)),
       );
-      const outcome = outcomes.find(({ error }) => error !== null) ?? outcomes[0];
-      if (!outcome) throw new Error('an attempt has no requests');
-      return { kind: 'made', outcome };
+      const attempt = sent.find(({ error }) => error !== null) ?? sent[0];
+      if (!attempt) throw new Error('an attempt has no requests');
+      return { kind: 'made', attempt };
     }
     case 'call':
-      return { kind: 'made', outcome: await makeCall(runtime, prepared.call) };
+      return { kind: 'made', attempt: await makeCall(runtime, prepared.call) };
   }
 }
 
@@ -72,7 +72,7 @@ export async function sendAttempt(
  * Calls a binding of the Worker that sends a message. Its errors say in plain words why it was not
  * sent.
  */
-async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<AttemptOutcome> {
+async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<MadeAttempt> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
   let error: string | null = null;
@@ -91,7 +91,7 @@ async function makeCall(runtime: Runtime, call: () => Promise<void>): Promise<At
 async function sendRequest(
   runtime: Runtime,
   { url, headers, body, judge }: RequestAttempt,
-): Promise<AttemptOutcome> {
+): Promise<MadeAttempt> {
   const at = runtime.now();
   const signal = runtime.timeout(REQUEST_TIMEOUT);
   let response: Response | null = null;

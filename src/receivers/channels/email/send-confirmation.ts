@@ -42,8 +42,8 @@ export async function sendConfirmation(
     await signConfirmationAddress(config, runtime, owner),
   );
   const key = `confirmation-${toHex(runtime.random(16))}`;
-  const attempt = await sendAttempt(runtime, prepareMail(config.mail, mail, key));
-  const error = attempt.kind === 'made' ? attempt.outcome.error : attempt.reason;
+  const result = await sendAttempt(runtime, prepareMail(config.mail, mail, key));
+  const error = result.kind === 'made' ? result.attempt.error : result.reason;
   if (error === null) return;
   logFailure('confirmation_mail_failed', error);
   await limits.uncountConfirmation(owner.email);

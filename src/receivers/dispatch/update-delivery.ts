@@ -1,9 +1,9 @@
 import type { FailedAttempt } from '../../db/schema';
 import type { Runtime } from '../../env';
-import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
+import { DAY, HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { DueDelivery } from '../deliveries/due';
-import type { AttemptOutcome, CompletedAttempt } from './send';
+import type { AttemptResult, MadeAttempt } from './send';
 
 /** Milliseconds to wait after each failed attempt, before jitter. */
 export const RETRY_DELAYS = [
@@ -23,12 +23,6 @@ export const RETRY_DELAYS = [
  * together.
  */
 const JITTER = 0.2;
-
-/**
- * Milliseconds after which a receiver is disabled if every attempt since the first failure has
- * failed.
- */
-const DISABLE_AFTER = 5 * DAY;
 
 /** The new state of a delivery after an attempt, or after it failed without one. */
 export interface DeliveryUpdate {
@@ -66,20 +60,20 @@ export function drawJitter(runtime: Pick<Runtime, 'random'>): number {
 export function updateDelivery(
   runtime: Pick<Runtime, 'now'>,
   delivery: DueDelivery,
-  attempt: CompletedAttempt,
+  result: AttemptResult,
   { jitter, goneStatuses }: { jitter: number; goneStatuses: readonly number[] },
 ): DeliveryUpdate {
   const { id, failures, postponements, digestGroup } = delivery;
   const now = runtime.now();
-  if (attempt.kind === 'postponed') return postpone(delivery, attempt);
-  if (attempt.kind === 'dropped') {
+  if (result.kind === 'postponed') return postpone(delivery, result);
+  if (result.kind === 'dropped') {
     return {
       id,
       status: 'failed',
       attempts: delivery.attempts,
       dueAt: null,
       statusCode: null,
-      error: attempt.reason,
+      error: result.reason,
       duration: null,
       failures,
       completedAt: now,
@@ -88,8 +82,8 @@ export function updateDelivery(
       digestGroup,
     };
   }
-  const { outcome } = attempt;
-  const { at, statusCode, error, duration, slackMessage } = outcome;
+  const { attempt } = result;
+  const { at, statusCode, error, duration, slackMessage } = attempt;
   const attempts = delivery.attempts + 1;
   const common = {
     id,
@@ -108,7 +102,7 @@ export function updateDelivery(
     failures: [...(failures ?? []), { at, statusCode, error, duration }],
   };
   const isGone = statusCode !== null && goneStatuses.includes(statusCode);
-  const delay = isGone ? null : retryDelay(attempts, outcome, jitter);
+  const delay = isGone ? null : retryDelay(attempts, attempt, jitter);
   if (delay === null) return { ...failed, status: 'failed', dueAt: null, completedAt: now };
   return { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
 }
@@ -140,29 +134,10 @@ function postpone(
 }
 
 /** How long to wait after a failed attempt, in milliseconds; null if it was the last one. */
-function retryDelay(
-  attempts: number,
-  { retryAfter }: AttemptOutcome,
-  jitter: number,
-): number | null {
+function retryDelay(attempts: number, { retryAfter }: MadeAttempt, jitter: number): number | null {
   const step = RETRY_DELAYS[attempts - 1];
   if (step === undefined) return null;
   const delay = Math.round(step * jitter);
   // A server may ask for a longer wait, but not for one beyond the next step.
   return Math.max(delay, Math.min(retryAfter ?? 0, RETRY_DELAYS[attempts] ?? step));
-}
-
-/**
- * Why a receiver is to be disabled after an attempt; null if it is not.
- * @param failingSince when the first attempt failed since the last success
- */
-export function findDisabledReason(
-  { at, statusCode, error }: AttemptOutcome,
-  failingSince: number | null,
-  goneStatuses: readonly number[],
-): string | null {
-  if (statusCode !== null && goneStatuses.includes(statusCode))
-    return `The receiver answered ${statusCode}: it is gone.`;
-  if (error === null || failingSince === null || at - failingSince < DISABLE_AFTER) return null;
-  return `Every attempt has failed since ${formatTime(failingSince)}.`;
 }
