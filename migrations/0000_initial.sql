@@ -204,7 +204,7 @@ CREATE TABLE `event_feeds` (
 );
 --> statement-breakpoint
 CREATE INDEX `event_feeds_due` ON `event_feeds` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
-CREATE TABLE `file_outcomes` (
+CREATE TABLE `file_results` (
 	`account` integer NOT NULL,
 	`kind` integer NOT NULL,
 	`id` blob NOT NULL,
@@ -492,7 +492,7 @@ CREATE TABLE `receivers` (
 	`old_secret` blob,
 	`old_secret_expires_at` integer,
 	`starts_after` integer NOT NULL,
-	`starts_after_outcome` integer DEFAULT 0 NOT NULL,
+	`starts_after_file_result` integer DEFAULT 0 NOT NULL,
 	`disable_count` integer DEFAULT 0 NOT NULL,
 	`has_canceled` integer DEFAULT false NOT NULL,
 	`is_notice_due` integer DEFAULT false NOT NULL,

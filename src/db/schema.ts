@@ -1230,8 +1230,8 @@ export const receivers = sqliteTable(
      * last enabled.
      */
     startsAfter: integer('starts_after').notNull(),
-    /** File outcomes with a higher number than this are delivered. */
-    startsAfterOutcome: integer('starts_after_outcome').notNull().default(0),
+    /** File results with a higher number than this are delivered. */
+    startsAfterFileResult: integer('starts_after_file_result').notNull().default(0),
     /**
      * How often it was disabled. Pending deliveries that were created before, with a lower count,
      * are canceled.
@@ -1307,8 +1307,8 @@ export interface AccountEvent {
  * Files that completed or failed, in accounts with an active receiver, until their deliveries are
  * created.
  */
-export const fileOutcomes = sqliteTable(
-  'file_outcomes',
+export const fileResults = sqliteTable(
+  'file_results',
   {
     account: integer().notNull(),
     kind: codeColumn(FILE_KINDS)().notNull(),
@@ -1316,7 +1316,7 @@ export const fileOutcomes = sqliteTable(
     isFailure: integer('is_failure', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
     /**
-     * The outcome number: orders outcomes within the account. Those of one transaction share it.
+     * The result number: orders results within the account. Those of one transaction share it.
      */
     ordinal: integer().notNull().default(1),
   },

@@ -12,7 +12,7 @@ import {
   erasedEntries,
   erasures,
   eventFeeds,
-  fileOutcomes,
+  fileResults,
   files,
   heldMessages,
   members,
@@ -49,7 +49,7 @@ const DELETED_AT_ONCE = [
   connections,
   receivers,
   eventFeeds,
-  fileOutcomes,
+  fileResults,
   seriesChecks,
 ];
 

@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { type FileKind, files } from '../db/schema';
 import type { InternalWriter } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
-import { recordFileOutcomes } from '../outbox/feed';
+import { recordFileResults } from '../outbox/feed';
 
 /** An export or a report. */
 export type FileRow = typeof files.$inferSelect;
@@ -16,7 +16,7 @@ export interface FileKey {
 }
 
 /** How a job ends. */
-export type FileOutcome = {
+export type FileResult = {
   /** When a cron task cleans up after the file (`sweep.ts`); undefined leaves the time as it is. */
   dueAt?: number;
 } & (
@@ -42,9 +42,9 @@ export function isFile({ account, kind, id }: FileKey) {
 
 /**
  * Builds the statements that complete or fail processing files of an account. No other statement
- * does, so every outcome is recorded for the account's receivers in the same transaction.
+ * does, so every result is recorded for the account's receivers in the same transaction.
  *
- * The first statement records the outcomes: it changes a row only if the account has an event feed
+ * The first statement records the results: it changes a row only if the account has an event feed
  * (`outbox/feed.ts`). The last returns the ids of the files.
  * @param which the condition that finds the files, among the account's processing files
  */
@@ -52,18 +52,18 @@ export function finishFiles(
   write: InternalWriter,
   account: number | SQL<number>,
   which: SQL | undefined,
-  outcome: FileOutcome,
+  result: FileResult,
   now: number,
 ) {
   // A completed file no longer needs the columns of its job: its working objects are found by their
   // prefix in R2.
-  const reset = outcome.status === 'completed' ? NO_WORK : {};
+  const reset = result.status === 'completed' ? NO_WORK : {};
   const processing = and(sql`${files.account} = ${account}`, eq(files.status, 'processing'), which);
   return [
-    ...recordFileOutcomes(write, account, { which: processing, status: outcome.status }, now),
+    ...recordFileResults(write, account, { which: processing, status: result.status }, now),
     write
       .update(files)
-      .set({ ...outcome, ...reset })
+      .set({ ...result, ...reset })
       .where(processing)
       .returning({ id: files.id }),
   ] as const;

@@ -3,7 +3,7 @@ import { files } from '../db/schema';
 import type { Runtime } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { SECOND } from '../lib/time';
-import { type FileKey, type FileOutcome, type FileRow, finishFiles, isFile } from './file-records';
+import { type FileKey, type FileResult, type FileRow, finishFiles, isFile } from './file-records';
 
 /**
  * How long a lease lasts, in milliseconds. After a crash another job can take over once it has
@@ -70,11 +70,11 @@ export class Lease {
   }
 
   /** Completes or fails the file. */
-  async finish(outcome: FileOutcome): Promise<void> {
+  async finish(result: FileResult): Promise<void> {
     const { ledger, runtime, notifyReceivers } = this.context;
     const [recorded, , finished] = await ledger.write({
       changes: (write) =>
-        finishFiles(write, this.file.account, this.isHeld(), outcome, runtime.now()),
+        finishFiles(write, this.file.account, this.isHeld(), result, runtime.now()),
     });
     if ((recorded as D1Result).meta.changes > 0) notifyReceivers();
     if (finished.length === 0) throw new LeaseLost();

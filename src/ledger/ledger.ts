@@ -28,7 +28,7 @@ type InternalTable = Schema[
   | 'erasedEntries'
   | 'erasures'
   | 'eventFeeds'
-  | 'fileOutcomes'
+  | 'fileResults'
   | 'files'
   | 'heldMessages'
   | 'identities'

@@ -7,7 +7,7 @@ import {
   auditEntries,
   DELIVERY_EVENTS,
   eventFeeds,
-  fileOutcomes,
+  fileResults,
   files,
   permissionEvents,
   receivers,
@@ -59,7 +59,7 @@ interface FinishedFiles {
  * due, so that its receivers get the events. They do nothing for an account without a feed. They
  * must run before the statement that changes the files, in the same transaction.
  */
-export function recordFileOutcomes(
+export function recordFileResults(
   write: Pick<InternalWriter, 'insert' | 'update'>,
   account: number | SQL<number>,
   { which, status }: FinishedFiles,
@@ -67,12 +67,12 @@ export function recordFileOutcomes(
 ): readonly [Statement, Statement] {
   const hasFeed = sql`exists (select 1 from ${eventFeeds} where ${eventFeeds.account} = ${files.account})`;
   const isFailure = Number(status === 'failed');
-  const number = nextOutcomeNumber(sql`${files.account}`);
-  const outcomes = sql`
+  const number = nextFileResultNumber(sql`${files.account}`);
+  const results = sql`
     select ${files.account}, ${files.kind}, ${files.id}, ${isFailure}, ${now}, ${number}
     from ${files} where ${which} and ${hasFeed}`;
   return [
-    write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),
+    write.insert(fileResults).select(results).onConflictDoNothing(),
     markFeed(write, account, now),
   ];
 }
@@ -160,22 +160,22 @@ export function markFeed(
 }
 
 /**
- * The highest number among an account's file outcomes that have no deliveries yet, as SQL; 0 if
+ * The highest number among an account's file results that have no deliveries yet, as SQL; 0 if
  * there are none.
  */
-export function newestOutcome(account: number | SQL): SQL<number> {
+export function newestFileResult(account: number | SQL): SQL<number> {
   return sql<number>`(
-    select coalesce(max(${fileOutcomes.ordinal}), 0) from ${fileOutcomes} where ${fileOutcomes.account} = ${account}
+    select coalesce(max(${fileResults.ordinal}), 0) from ${fileResults} where ${fileResults.account} = ${account}
   )`;
 }
 
 /**
- * A number for new outcomes: higher than that of any outcome without deliveries, and than any that
- * a receiver starts after, even if that outcome no longer exists.
+ * A number for new file results: higher than that of any without deliveries, and than any that a
+ * receiver starts after, even if that result no longer exists.
  */
-function nextOutcomeNumber(account: SQL): SQL {
-  return sql`1 + max(${newestOutcome(account)}, (
-    select coalesce(max(${receivers.startsAfterOutcome}), 0) from ${receivers} where ${receivers.account} = ${account}
+function nextFileResultNumber(account: SQL): SQL {
+  return sql`1 + max(${newestFileResult(account)}, (
+    select coalesce(max(${receivers.startsAfterFileResult}), 0) from ${receivers} where ${receivers.account} = ${account}
   ))`;
 }
 
@@ -203,8 +203,8 @@ export function lastPosition(account: number | Column): SQL<number> {
 /**
  * Returns statements that open the feed of an account that has an active receiver and no feed yet.
  * They must run after the statement that activates the receiver. The feed starts with events from
- * now on: outcomes that an earlier feed left are deleted, and events of permissions that waited for
- * it wait no longer.
+ * now on: file results that an earlier feed left are deleted, and events of permissions that waited
+ * for it wait no longer.
  */
 export function openFeed(
   write: Pick<InternalWriter, 'insert' | 'update' | 'delete'>,
@@ -212,7 +212,7 @@ export function openFeed(
 ): readonly [Statement, Statement, Statement] {
   const hasNone = sql`not exists (select 1 from ${eventFeeds} where ${eventFeeds.account} = ${account})`;
   return [
-    write.delete(fileOutcomes).where(and(eq(fileOutcomes.account, account), hasNone)),
+    write.delete(fileResults).where(and(eq(fileResults.account, account), hasNone)),
     write
       .update(permissionEvents)
       .set({ isPending: false })

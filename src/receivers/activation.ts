@@ -1,6 +1,6 @@
 import { type Column, type SQL, sql } from 'drizzle-orm';
 import { receivers } from '../db/schema';
-import { lastPosition, newestOutcome } from '../outbox/feed';
+import { lastPosition, newestFileResult } from '../outbox/feed';
 
 /**
  * The columns that a change of a webhook or channel sets besides the client's fields: it is enabled
@@ -44,7 +44,11 @@ function enabledColumns(account: number) {
     disabledReason: null,
     isNoticeDue: false,
     startsAfter: when(wasDisabled, lastPosition(account), receivers.startsAfter),
-    startsAfterOutcome: when(wasDisabled, newestOutcome(account), receivers.startsAfterOutcome),
+    startsAfterFileResult: when(
+      wasDisabled,
+      newestFileResult(account),
+      receivers.startsAfterFileResult,
+    ),
   };
 }
 

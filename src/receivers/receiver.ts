@@ -8,7 +8,7 @@ import { defineList, loadPage } from '../http/list';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { type LazyOutput, lazy } from '../lib/lazy';
 import { type Id, parseId } from '../lib/typeid';
-import { lastPosition, newestOutcome, openFeed } from '../outbox/feed';
+import { lastPosition, newestFileResult, openFeed } from '../outbox/feed';
 
 // A receiver is a row of the table `receivers`: a webhook, a channel, which notifies people, or a
 // device of a member. Deliveries and queue messages refer to it by its number. Devices have their
@@ -37,7 +37,7 @@ export function newReceiverColumns({ principal, runtime }: UserContext) {
     // It counts as slow until an attempt was fast.
     isSlow: true,
     startsAfter: lastPosition(account),
-    startsAfterOutcome: newestOutcome(account),
+    startsAfterFileResult: newestFileResult(account),
     createdBy: creatorOf(principal),
     createdAt: now,
     updatedAt: now,

@@ -23,7 +23,7 @@ export async function checkDeliveries(database: D1Database, now: number): Promis
       'pending events that are not marked as due',
       `select account as subject from event_feeds f where due_at is null and (
          exists (select 1 from audit_entries where pos > f.position and pos < (f.account + 1) * ${SPAN})
-         or exists (select 1 from file_outcomes where account = f.account)
+         or exists (select 1 from file_results where account = f.account)
          or exists (select 1 from permission_events where account = f.account and is_pending)
        )`,
     ],

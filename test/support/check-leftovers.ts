@@ -3,7 +3,7 @@
  * number.
  */
 const OF_ACCOUNTS = [
-  ...['user_tokens', 'policies', 'activity', 'receivers', 'event_feeds', 'file_outcomes', 'agents'],
+  ...['user_tokens', 'policies', 'activity', 'receivers', 'event_feeds', 'file_results', 'agents'],
   ...['connections', 'connection_calls', 'connection_reads'],
   ...['held_messages', 'notification_settings', 'pending_permissions', 'series_checks'],
 ];

@@ -44,7 +44,7 @@ export function neighbourStatements(database: D1Database): D1PreparedStatement[]
      values (${number}, x'${id}', 'neighbour@example.com', 0, 2, null, ${made}, ${made})`,
     `insert into policies (account, id, name, effect, actions, resources, conditions, priority, is_active, usage_window_start, usage_requests, usage_sum_millionths, created_at, updated_at)
      values (${number}, x'${id}', 'Everything', 0, '["*"]', '["*"]', '{}', 1000, 1, 0, 0, 0, ${made}, ${made})`,
-    `insert into receivers (number, account, id, url, events, is_active, secret, starts_after, starts_after_outcome, created_at, updated_at)
+    `insert into receivers (number, account, id, url, events, is_active, secret, starts_after, starts_after_file_result, created_at, updated_at)
      values (1, ${number}, x'${id}', 'https://neighbour.example', '[0]', 0, x'00', 0, ${ERASED_SEQUENCE}, ${made}, ${made})`,
   ].map((sql) => database.prepare(sql));
 }

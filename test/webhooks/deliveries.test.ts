@@ -522,7 +522,7 @@ it('an export sends an event when it completes or fails', async () => {
   ]);
   const [delivery] = await listDeliveries(account, webhook);
   expect(delivery).toMatchObject({ event: 'audit.export.failed', status: 'succeeded' });
-  expect((await countRows(env.DB)).file_outcomes).toBe(0);
+  expect((await countRows(env.DB)).file_results).toBe(0);
 });
 
 it('a report sends an event when it completes or fails', async () => {
@@ -565,7 +565,7 @@ describe('the event of a completed export is not sent to a webhook', () => {
     await agent.request();
     await world.deliver();
     expect(messages(world, webhook).map(({ event }) => event)).toEqual(['audit.created']);
-    expect((await countRows(env.DB)).file_outcomes).toBe(0);
+    expect((await countRows(env.DB)).file_results).toBe(0);
   });
 
   /** Loses the queue messages, so that a sweep has to create the deliveries. */

@@ -13,7 +13,7 @@ import {
   erasures,
   eventFeeds,
   FILE_STATUSES,
-  fileOutcomes,
+  fileResults,
   files,
   heldMessages,
   MOVED_NUMBERS,
@@ -216,7 +216,7 @@ export const COPIED_ON_HOLD: readonly MovedTable[] = [
       upload_id: sql`iif(status = ${processing}, null, upload_id)`,
     },
   },
-  accountTable(fileOutcomes, 'kind', 'id'),
+  accountTable(fileResults, 'kind', 'id'),
   {
     table: receivers,
     ownRows: ofAccount,

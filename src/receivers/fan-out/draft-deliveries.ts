@@ -65,10 +65,10 @@ function accountEventData(user_id: Id<'user'>, { event, at, by, reason }: Accoun
 /** Drafts the deliveries of files that completed or failed. */
 export async function draftFromFiles(
   { shard, config }: DispatchContext,
-  { activeReceivers, outcomes, accountId }: PendingEvents,
+  { activeReceivers, finishedFiles, accountId }: PendingEvents,
 ): Promise<DeliveryDraft[]> {
   const drafts: DeliveryDraft[] = [];
-  for (const { isFailure, endedAt, ...file } of outcomes) {
+  for (const { isFailure, endedAt, ...file } of finishedFiles) {
     const { kind, id } = file;
     const event = FILE_EVENTS[kind][isFailure ? 'failed' : 'completed'];
     const receivers = activeReceivers.filter(({ events }) => events.includes(event));

@@ -6,7 +6,7 @@ import {
   agents,
   auditEntries,
   eventFeeds,
-  fileOutcomes,
+  fileResults,
   files,
   permissionEvents,
   receivers,
@@ -18,7 +18,7 @@ import { isPendingEvent } from '../../outbox/feed';
 const MAX_ENTRIES = 500;
 /** Fewer entries where receivers want events of permissions, of which a slice takes few. */
 const MAX_ENTRIES_WITH_PERMISSIONS = 60;
-const MAX_OUTCOMES = 20;
+const MAX_FILE_RESULTS = 20;
 const MAX_WAITING_EVENTS = 20;
 const MAX_DISABLED_WEBHOOKS = 10;
 const MAX_ACCOUNT_EVENTS = 10;
@@ -51,11 +51,11 @@ export async function findPendingEvents(reader: Reader, account: number) {
     where ${receivers.account} = ${account} and ${receivers.isActive} and ${receivers.events} like '%"permission.%'
   )`;
   const isSameFile = and(
-    eq(files.account, fileOutcomes.account),
-    eq(files.kind, fileOutcomes.kind),
-    eq(files.id, fileOutcomes.id),
+    eq(files.account, fileResults.account),
+    eq(files.kind, fileResults.kind),
+    eq(files.id, fileResults.id),
   );
-  const [[feed], activeReceivers, entries, outcomes, waitingEvents, disabledWebhooks] =
+  const [[feed], activeReceivers, entries, finishedFiles, waitingEvents, disabledWebhooks] =
     await reader.load([
       reader
         .select({
@@ -107,13 +107,13 @@ export async function findPendingEvents(reader: Reader, account: number) {
       reader
         .select({
           ...getTableColumns(files),
-          isFailure: fileOutcomes.isFailure,
-          endedAt: aliased(fileOutcomes.createdAt, 'ended_at'),
+          isFailure: fileResults.isFailure,
+          endedAt: aliased(fileResults.createdAt, 'ended_at'),
         })
-        .from(fileOutcomes)
+        .from(fileResults)
         .innerJoin(files, isSameFile)
-        .where(eq(fileOutcomes.account, account))
-        .limit(MAX_OUTCOMES),
+        .where(eq(fileResults.account, account))
+        .limit(MAX_FILE_RESULTS),
       reader
         .select({
           permission: permissionEvents.permission,
@@ -137,7 +137,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
     accountEvents,
     activeReceivers,
     entries,
-    outcomes,
+    finishedFiles,
     waitingEvents,
     disabledWebhooks,
   };

@@ -7,7 +7,7 @@ import {
   eventFeeds,
   FILE_KINDS,
   type FileKind,
-  fileOutcomes,
+  fileResults,
   receivers,
 } from '../../db/schema';
 import type { Runtime } from '../../env';
@@ -78,10 +78,10 @@ export function selectDrafts(
         when 'entry' then value ->> 'pos' > ${receivers.startsAfter}
           and ${hasAgent} and ${isFeedAt(account, position)}
         when 'file' then exists (
-          select 1 from ${fileOutcomes}
-          where ${fileOutcomes.account} = ${account} and ${fileOutcomes.kind} = value ->> 'kind'
-            and ${fileOutcomes.id} = unhex(value ->> 'file')
-            and ${fileOutcomes.ordinal} > ${receivers.startsAfterOutcome}
+          select 1 from ${fileResults}
+          where ${fileResults.account} = ${account} and ${fileResults.kind} = value ->> 'kind'
+            and ${fileResults.id} = unhex(value ->> 'file')
+            and ${fileResults.ordinal} > ${receivers.startsAfterFileResult}
         )
         when 'permission' then ${hasAgent} and ${isUnhandled(account, position)}
           and coalesce(value ->> 'sourcePos' > ${receivers.startsAfter}, 1)

@@ -5,7 +5,7 @@ import {
   deliveries,
   eventFeeds,
   FILE_KINDS,
-  fileOutcomes,
+  fileResults,
   heldMessages,
   permissionEvents,
   receivers,
@@ -52,18 +52,18 @@ export interface SliceDraft {
 export async function writeDeliveries(
   { ledger, runtime }: DispatchContext,
   account: number,
-  { position: before, outcomes, disabledWebhooks, accountEvents }: PendingEvents,
+  { position: before, finishedFiles, disabledWebhooks, accountEvents }: PendingEvents,
   { deliveries: drafts, events, held, reminders, waiting, position }: SliceDraft,
 ): Promise<boolean> {
   const now = runtime.now();
   const numbers = JSON.stringify([...new Set(drafts.map(({ receiver }) => receiver))]);
   const handled = JSON.stringify(
-    outcomes.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]),
+    finishedFiles.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]),
   );
   const hasMore = sql`exists (
       select 1 from ${auditEntries}
       where ${auditEntries.pos} > ${position} and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}
-    ) or exists (select 1 from ${fileOutcomes} where ${fileOutcomes.account} = ${account})
+    ) or exists (select 1 from ${fileResults} where ${fileResults.account} = ${account})
     or ${hasPendingEvent(account)} or ${eventFeeds.accountEvents} is not null
     or exists (
       select 1 from ${receivers} where ${receivers.account} = ${account} and ${receivers.isNoticeDue}
@@ -109,8 +109,8 @@ export async function writeDeliveries(
           ]
         : []),
       ...(accountEvents.length > 0 ? [completeAccountEvents(write, account, accountEvents)] : []),
-      write.delete(fileOutcomes).where(
-        sql`(${fileOutcomes.account}, ${fileOutcomes.kind}, ${fileOutcomes.id}) in (
+      write.delete(fileResults).where(
+        sql`(${fileResults.account}, ${fileResults.kind}, ${fileResults.id}) in (
             select ${account}, value ->> 0, unhex(value ->> 1) from json_each(${handled})
           )`,
       ),

@@ -16,7 +16,7 @@ const OF_ACCOUNTS = [
     'activity',
     'receivers',
   ],
-  ...['event_feeds', 'file_outcomes', 'connections', 'connection_calls', 'connection_reads'],
+  ...['event_feeds', 'file_results', 'connections', 'connection_calls', 'connection_reads'],
 ];
 
 /**
