@@ -65,7 +65,7 @@ async function runJob(
     },
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
-    notifyReceivers: () => {
+    onEvent: () => {
       hasEvent = true;
     },
   };

@@ -29,7 +29,7 @@ export interface LeaseContext {
    * Called once a file is completed or failed, if the account has a receiver that has to learn of
    * it.
    */
-  notifyReceivers: () => void;
+  onEvent: () => void;
 }
 
 /**
@@ -71,12 +71,12 @@ export class Lease {
 
   /** Completes or fails the file. */
   async finish(result: FileResult): Promise<void> {
-    const { ledger, runtime, notifyReceivers } = this.context;
+    const { ledger, runtime, onEvent } = this.context;
     const [recorded, , finished] = await ledger.write({
       changes: (write) =>
         finishFiles(write, this.file.account, this.isHeld(), result, runtime.now()),
     });
-    if ((recorded as D1Result).meta.changes > 0) notifyReceivers();
+    if ((recorded as D1Result).meta.changes > 0) onEvent();
     if (finished.length === 0) throw new LeaseLost();
   }
 
