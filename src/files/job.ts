@@ -6,7 +6,7 @@ import { publicFileId } from './file';
 import type { FileKey } from './file-records';
 import type { Job, JobContext } from './job-context';
 import { LEASE_DURATION, Lease, LeaseLost } from './lease';
-import { initialState, type SavedState, StateStore } from './saved-state';
+import { initialState, phaseOf, type SavedState, StateStore } from './saved-state';
 import { abortUpload } from './storage';
 import { completeUpload, UploadBroken, uploadArtifact } from './upload-artifact';
 
@@ -77,15 +77,18 @@ async function continueFile(job: Job): Promise<boolean> {
   const { state, rest } = restored;
   const artifact = artifactOf(job, state);
   try {
-    const digest = state.isUploaded ? null : await uploadArtifact(job, artifact, state, rest);
-    if (digest === 'more') {
-      await job.lease.release();
-      return true;
+    const result = await uploadArtifact(job, artifact, state, rest);
+    switch (result.kind) {
+      case 'unfinished':
+        await job.lease.release();
+        return true;
+      case 'nothing':
+        return await recordProof(job, state, null);
+      case 'uploaded':
+        await completeUpload(job, artifact, state);
+        if (phaseOf(state) === 'proof') return await recordProof(job, state, state.uploaded);
+        return await recordFile(job, state, result.digest);
     }
-    if (digest === 'nothing') return await recordProof(job, state, null);
-    await completeUpload(job, artifact, state);
-    if (state.file) return await recordProof(job, state, state.uploaded);
-    return await recordFile(job, state, digest);
   } catch (error) {
     if (error instanceof UploadBroken) return restart(job, state, error.cause);
     throw error;

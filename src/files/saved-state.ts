@@ -8,7 +8,8 @@ import { abortUpload, workingKey } from './storage';
 /** The state that a job saves after a slice, and from which the next job continues. */
 export interface SavedState {
   /**
-   * The file once all of it is stored, while its proof is made; null while the file itself is made.
+   * The file once all of it is stored, while its proof is made; null while the file itself is made:
+   * {@link phaseOf} tells which.
    */
   file: StoredFile | null;
   /** The keys of the file's proof records, in order. */
@@ -25,6 +26,14 @@ export interface SavedState {
   uploaded: number;
   /** How many times this artifact was started over. */
   restarts: number;
+}
+
+/** What a job makes: the file itself or, once that is stored, its proof. */
+export type Phase = 'file' | 'proof';
+
+/** Which of the two a job makes that continues from a state. */
+export function phaseOf({ file }: Pick<SavedState, 'file'>): Phase {
+  return file === null ? 'file' : 'proof';
 }
 
 /** The state before the first byte of a file or, if the file is given, of its proof. */

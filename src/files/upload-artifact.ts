@@ -22,10 +22,21 @@ const MAX_JOB_BATCHES = 384;
 /** The upload is over or cannot be completed: the artifact has to start over. */
 export class UploadBroken extends Error {}
 
+/** How far a job came with an artifact. */
+type UploadResult =
+  /** A later job has to continue. */
+  | { kind: 'unfinished' }
+  /** There is nothing to make. */
+  | { kind: 'nothing' }
+  /**
+   * All bytes are uploaded. `digest` is their SHA-256; null for a proof, and if this job did not
+   * upload all of them.
+   */
+  | { kind: 'uploaded'; digest: Uint8Array | null };
+
 /**
- * Produces an artifact for some slices and uploads it, saving the state after each slice.
- * @returns `more` if a later job has to continue; `nothing` if there is nothing to make; else the
- *   SHA-256 of all bytes, or null for a proof, and if several jobs uploaded them
+ * Produces an artifact for some slices and uploads it, saving the state after each slice. Does
+ * nothing if an earlier job has uploaded all of it.
  * @throws UploadBroken
  */
 export async function uploadArtifact(
@@ -33,11 +44,12 @@ export async function uploadArtifact(
   artifact: Artifact,
   state: SavedState,
   rest: Uint8Array,
-): Promise<Uint8Array | 'more' | 'nothing' | null> {
+): Promise<UploadResult> {
+  if (state.isUploaded) return { kind: 'uploaded', digest: null };
   const { bucket, store, sizes } = job;
   const producer = await artifact.open(state.producer);
-  if (producer === null) return 'nothing';
-  if (producer === 'later') return 'more';
+  if (producer === null) return { kind: 'nothing' };
+  if (producer === 'later') return { kind: 'unfinished' };
   const upload = new Upload(bucket, artifact.key, store, state, rest, sizes.part);
   const rowsBefore = state.rows;
   let batches = 0;
@@ -51,9 +63,9 @@ export async function uploadArtifact(
       const records = producer.takeProofRecords?.();
       if (records && records.length > 0)
         state.proofRecords.push(await store.saveProofRecords(records));
-      if (ended) return await endUpload(job, state, upload);
+      if (ended) return { kind: 'uploaded', digest: await endUpload(job, state, upload) };
       await store.save(state, upload.rest());
-      if (slice === sizes.slices || batches >= MAX_JOB_BATCHES) return 'more';
+      if (slice === sizes.slices || batches >= MAX_JOB_BATCHES) return { kind: 'unfinished' };
     }
   } catch (error) {
     if (isNoSuchUpload(error)) throw new UploadBroken('the upload is gone', { cause: error });

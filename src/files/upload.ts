@@ -1,4 +1,4 @@
-import type { SavedState, StateStore } from './saved-state';
+import { phaseOf, type SavedState, type StateStore } from './saved-state';
 
 /**
  * Cuts a stream of bytes into parts of one size, as R2 requires, and uploads each. A part depends
@@ -17,7 +17,7 @@ export class Upload {
 
   /**
    * @param store creates the multipart upload and knows its identifier
-   * @param state its parts are updated; `file` tells a proof from a file
+   * @param state its parts are updated; its phase tells a proof from a file
    * @param rest the bytes that no part holds yet
    */
   constructor(
@@ -31,7 +31,7 @@ export class Upload {
     this.part = new Uint8Array(partSize);
     this.part.set(rest);
     this.filled = rest.length;
-    if (this.size === 0 && state.file === null) {
+    if (this.size === 0 && phaseOf(state) === 'file') {
       const stream = new crypto.DigestStream('SHA-256');
       this.hash = { stream, writer: stream.getWriter() };
     }
@@ -63,7 +63,7 @@ export class Upload {
     if (this.store.uploadId === null) {
       const whole = this.rest();
       await this.bucket.put(this.key, whole);
-      if (this.state.file) return null;
+      if (phaseOf(this.state) === 'proof') return null;
       return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
     }
     if (this.filled > 0) await this.uploadPart();
