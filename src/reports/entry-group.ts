@@ -91,18 +91,3 @@ export function isApprovedBy(
   if (event !== 'approve' || member === null) return false;
   return decider === member || votes.some(({ by }) => by === member);
 }
-
-/** Whether a decider is a policy. */
-export function isPolicyId(decider: string): boolean {
-  return decider.startsWith('policy_');
-}
-
-/** Whether a decider is a member. */
-export function isMemberId(decider: string): boolean {
-  return decider.startsWith('member_');
-}
-
-/** Whether a decider is the account, for which somebody decided with one of its own user tokens. */
-export function isAccountId(decider: string): boolean {
-  return decider.startsWith('user_');
-}

@@ -1,15 +1,7 @@
 import { EVENT_TYPES } from '../db/schema';
+import { deciderKind } from '../lib/decider';
 import type { Counts } from './content';
-import {
-  BY_SERIES,
-  type EntryGroup,
-  FLAGS,
-  isAccountId,
-  isApprovedBy,
-  isMemberId,
-  isPolicyId,
-  isReviewed,
-} from './entry-group';
+import { BY_SERIES, type EntryGroup, FLAGS, isApprovedBy, isReviewed } from './entry-group';
 import { type CountedOutcome, MAX_LISTED_OUTCOMES } from './outcomes';
 
 /** How many example entries of a topic the figures keep: the first ones. */
@@ -22,16 +14,17 @@ export const MAX_EXAMPLES = 5;
 const TOPICS = {
   request: ({ event }) => event === 'request',
   personApproval: ({ event, decider }) =>
-    event === 'approve' && !isPolicyId(decider) && decider !== BY_SERIES,
-  personDenial: ({ event, decider }) => event === 'deny' && !isPolicyId(decider),
-  policyApproval: ({ event, decider }) => event === 'approve' && isPolicyId(decider),
+    event === 'approve' && deciderKind(decider) !== 'policy' && decider !== BY_SERIES,
+  personDenial: ({ event, decider }) => event === 'deny' && deciderKind(decider) !== 'policy',
+  policyApproval: ({ event, decider }) => event === 'approve' && deciderKind(decider) === 'policy',
   seriesApproval: ({ decider }) => decider === BY_SERIES,
-  policyDenial: ({ event, decider }) => event === 'deny' && isPolicyId(decider),
-  accountDecision: ({ decider }) => isAccountId(decider),
+  policyDenial: ({ event, decider }) => event === 'deny' && deciderKind(decider) === 'policy',
+  accountDecision: ({ decider }) => deciderKind(decider) === 'account',
   reviewedApproval: (group) => group.event === 'approve' && isReviewed(group),
   reviewedDenial: (group) => group.event === 'deny' && isReviewed(group),
   unreviewedDecision: (group) =>
-    (isMemberId(group.decider) || isAccountId(group.decider)) && !isReviewed(group),
+    (deciderKind(group.decider) === 'member' || deciderKind(group.decider) === 'account') &&
+    !isReviewed(group),
   signedVote: ({ votes }) => votes.some(({ signed }) => signed),
   reviewedOwnerApproval: (group, owner) => isApprovedBy(group, owner) && isReviewed(group),
   unreviewedOwnerApproval: (group, owner) => isApprovedBy(group, owner) && !isReviewed(group),

@@ -1,5 +1,6 @@
+import { deciderKind } from '../lib/decider';
 import type { DeciderFigures, ReportException } from './content';
-import { isMemberId, QUICK_DECISION_MS, RETRY_WINDOW } from './entry-group';
+import { QUICK_DECISION_MS, RETRY_WINDOW } from './entry-group';
 import type { PeriodFacts } from './gather-facts';
 import {
   countWas,
@@ -114,7 +115,7 @@ function describeDominance(
   if (name !== null) who = nameWithId({ name, id });
   if (kind === 'policy')
     return `One policy, ${who}, took ${part}: what it allows is in effect what is allowed.`;
-  if (isMemberId(id)) {
+  if (deciderKind(id) === 'member') {
     if (role !== null) who += `, ${roleWithArticle(role)}`;
     return `One member, ${who}, took ${part} alone: nobody else voted on these requests.`;
   }

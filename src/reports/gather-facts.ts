@@ -6,9 +6,9 @@ import { auditEntries, EVENT_TYPES, type MemberRole } from '../db/schema';
 import type { FileRow } from '../files/file-records';
 import { LOG_SPAN } from '../ledger/append';
 import { entryId } from '../ledger/entry-id';
+import { deciderKind } from '../lib/decider';
 import { DAY } from '../lib/time';
 import type { AgentFigures, DeciderFigures, EntryReferences, ReportContent } from './content';
-import { isMemberId, isPolicyId } from './entry-group';
 import {
   type CountWithExamples,
   emptyCounts,
@@ -48,7 +48,7 @@ export async function gatherFacts(
   const members = await readMembers(
     reader,
     file.account,
-    Object.keys(figures.deciders).filter(isMemberId),
+    Object.keys(figures.deciders).filter((id) => deciderKind(id) === 'member'),
   );
   const start = logStart({ number: file.account });
   // An agent created after the request can have entries if another server's clock was ahead.
@@ -203,7 +203,7 @@ function listDeciders(
   return Object.entries(deciders)
     .map(([decider, { approved, denied, voted, signed, bySeries }]) => ({
       decided_by: decider,
-      kind: isPolicyId(decider) ? ('policy' as const) : ('person' as const),
+      kind: deciderKind(decider) === 'policy' ? ('policy' as const) : ('person' as const),
       name: named.get(decider)?.name ?? null,
       role: named.get(decider)?.role ?? null,
       approved,

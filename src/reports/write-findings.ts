@@ -1,6 +1,6 @@
 import type { POLICY_EFFECTS } from '../db/schema';
+import { deciderKind } from '../lib/decider';
 import type { EntryReferences, Finding } from './content';
-import { isMemberId } from './entry-group';
 import type { PeriodFacts } from './gather-facts';
 import { countIs, countWas, formatCount, isOrAre, prose, wasOrWere } from './wording';
 
@@ -182,7 +182,7 @@ function describeDuties({
   );
   let approved = formatCount(approvals, 'approval');
   if (people.length > 0) approved += ` (${people.join(', ')})`;
-  const members = deciders.filter(({ decided_by }) => isMemberId(decided_by));
+  const members = deciders.filter(({ decided_by }) => deciderKind(decided_by) === 'member');
   const votes = members.reduce(
     (sum, { approved, denied, voted }) => sum + approved + denied + voted,
     0,

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
+import { deciderKind } from '../../lib/decider';
 import { amountText } from '../../permissions/amount';
 import { usePage } from '../frame/page-context';
 import { Code, joinElements, Named, Written } from '../parts/inline';
@@ -61,7 +62,7 @@ function authorsOf(entry: AuditEntry): Child {
 
 function authorOf(id: string | null | undefined): Child {
   if (!id) return 'The service';
-  if (id.startsWith('user_')) return 'A token of the account';
+  if (deciderKind(id) === 'account') return 'A token of the account';
   return <Decider id={id} />;
 }
 
@@ -71,7 +72,8 @@ function authorOf(id: string | null | undefined): Child {
  * @param props.isShort whether a long name is shortened
  */
 export function Decider({ id, isShort = false }: { id: string; isShort?: boolean }) {
-  if (id.startsWith('perm_')) return <span title={id}>A series</span>;
+  const kind = deciderKind(id);
+  if (kind === 'series') return <span title={id}>A series</span>;
   const name = <Named id={id} isShort={isShort} />;
-  return id.startsWith('policy_') ? <>Policy “{name}”</> : name;
+  return kind === 'policy' ? <>Policy “{name}”</> : name;
 }

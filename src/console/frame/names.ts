@@ -3,6 +3,7 @@ import { listAgents } from '../../agents/list';
 import { listConnections } from '../../connections/list';
 import { OPERATOR } from '../../http/activity';
 import type { Scope, UserContext } from '../../http/context';
+import { type DeciderKind, deciderKind } from '../../lib/decider';
 import { withPrefix } from '../../lib/typeid';
 import { listPolicies } from '../../policies/list';
 import { listReceivers } from '../../receivers/receiver';
@@ -23,10 +24,10 @@ export function agentsOf(names: Names): [id: string, name: string][] {
 
 /** The people, policies and tokens of the account among the names, who decide; each with its id. */
 export function decidersOf(names: Names): [id: string, name: string][] {
-  const kinds = ['member', 'policy', 'user'];
+  const kinds: (DeciderKind | null)[] = ['member', 'policy', 'account'];
   return [...names]
-    .filter(([id]) => kinds.some((kind) => id.startsWith(`${kind}_`)))
-    .map(([id, name]) => [id, id.startsWith('policy_') ? `Policy “${name}”` : name]);
+    .filter(([id]) => kinds.includes(deciderKind(id)))
+    .map(([id, name]) => [id, deciderKind(id) === 'policy' ? `Policy “${name}”` : name]);
 }
 
 type Kind = 'people' | 'agents' | 'policies' | 'webhooks' | 'channels' | 'connections';

@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import { deciderKind } from '../../lib/decider';
 import type { JsonObject } from '../../lib/json';
 import { shorten } from '../../lib/text';
 import { amountOf } from '../../permissions/amount';
@@ -102,7 +103,7 @@ export function StateBadge({ request }: { request: Permission }) {
  * series, a link to the first request, whose approval gave it.
  */
 export function ByWhom({ id, isShort = false }: { id: string; isShort?: boolean }) {
-  if (!id.startsWith('perm_')) return <Named id={id} isShort={isShort} />;
+  if (deciderKind(id) !== 'series') return <Named id={id} isShort={isShort} />;
   return (
     <>
       a series (<a href={`/console/permissions/${id}`}>its first request</a>)

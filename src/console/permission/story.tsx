@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { type AuditEntry, detailsOf } from '../../audit/entry';
+import { deciderKind } from '../../lib/decider';
 import type { Id } from '../../lib/typeid';
 import { Section } from '../parts/blocks';
 import { joinElements, Named, Time, Written } from '../parts/inline';
@@ -101,7 +102,7 @@ function By({ id, givers = [] }: { id: string; givers: readonly string[] | undef
         ]}
       </>
     );
-  if (!id.startsWith('policy_')) return name;
+  if (deciderKind(id) !== 'policy') return name;
   return <>the policy “{name}”</>;
 }
 

@@ -1,4 +1,5 @@
 import { END_EVENTS, PERMISSION_EVENTS, type PermissionEventType } from '../../db/schema';
+import { deciderKind } from '../../lib/decider';
 import type { Id } from '../../lib/typeid';
 import { loadPermissionSnapshots, type PermissionSnapshot } from '../../permissions/snapshots';
 import type { DispatchContext } from '../context';
@@ -22,7 +23,8 @@ export interface PermissionEvent {
  * where it belongs to a series that people gave before.
  */
 export function askedPeople({ policyId, decidedBy }: PermissionSnapshot['row']): boolean {
-  return policyId === null && !decidedBy?.startsWith('perm_');
+  const isBySeries = decidedBy !== null && deciderKind(decidedBy) === 'series';
+  return policyId === null && !isBySeries;
 }
 
 /** Maps an audit entry to the event of its permission; null for none. */

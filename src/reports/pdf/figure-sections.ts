@@ -1,6 +1,6 @@
 import type { Content } from 'pdfmake/js/Printer.js';
+import { deciderKind } from '../../lib/decider';
 import type { Counts, DeciderFigures, ReportContent } from '../content';
-import { isMemberId, isPolicyId } from '../entry-group';
 import { codeInWords, formatMonth, formatNumber, formatTimestamp, truncate } from '../wording';
 import {
   type Column,
@@ -228,8 +228,8 @@ function describeDecider(id: string, name: string | null): Content[] {
 
 /** Returns the kind of a decider: a role of members if it is known. */
 function roleInWords(id: string, role: DeciderFigures['role']): string {
-  if (isPolicyId(id)) return 'Policy';
-  if (!isMemberId(id)) return 'Account’s own tokens';
+  if (deciderKind(id) === 'policy') return 'Policy';
+  if (deciderKind(id) !== 'member') return 'Account’s own tokens';
   if (role === null) return 'Member';
   return codeInWords(role);
 }
