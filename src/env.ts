@@ -20,6 +20,7 @@ export interface Env {
   FILES?: R2Bucket;
   /** The queue of work on files. */
   JOB_QUEUE?: Queue<FileMessage>;
+  /** The queue of deliveries to receivers of every kind, and that of slow receivers. */
   WEBHOOK_QUEUE?: Queue<DeliveryMessage>;
   SLOW_WEBHOOK_QUEUE?: Queue<DeliveryMessage>;
   WEBHOOK_ALLOW_INSECURE?: string;

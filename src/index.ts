@@ -1,10 +1,14 @@
 import { createApp } from './app';
 import { type DeliveryMessage, type Env, type FileMessage, systemRuntime } from './env';
 
-/** The queues by their names in wrangler.toml. */
+// The queues, by the names that they are deployed under. `Env` in env.ts has their bindings.
+
+/** Work on files; bound as `JOB_QUEUE`. */
 const FILE_QUEUE = 'jobs';
-const WEBHOOK_QUEUE = 'webhooks';
-const SLOW_WEBHOOK_QUEUE = 'webhooks-slow';
+/** Deliveries to receivers of every kind; bound as `WEBHOOK_QUEUE`. */
+const DELIVERY_QUEUE = 'webhooks';
+/** Deliveries to slow receivers; bound as `SLOW_WEBHOOK_QUEUE`. */
+const SLOW_DELIVERY_QUEUE = 'webhooks-slow';
 
 const app = createApp(systemRuntime);
 
@@ -23,8 +27,8 @@ export default {
         const { consumeFileQueue } = await fileQueue();
         return consumeFileQueue(batch as MessageBatch<FileMessage>, env, systemRuntime);
       }
-      case WEBHOOK_QUEUE:
-      case SLOW_WEBHOOK_QUEUE: {
+      case DELIVERY_QUEUE:
+      case SLOW_DELIVERY_QUEUE: {
         const { consumeDeliveryQueue } = await deliveryQueue();
         const messages = batch as MessageBatch<DeliveryMessage>;
         return consumeDeliveryQueue(messages, env, systemRuntime, (rest) =>

@@ -82,6 +82,9 @@ export class Unreachable extends GuardError {
   readonly code = 'unreachable';
 }
 
+/** The message of {@link AccountStopped}. */
+export const STOPPED = 'Somebody stopped all agents of the account. The act did not run.';
+
 /**
  * The account is stopped: nothing is requested, approved or used until somebody resumes it. Call
  * again then.

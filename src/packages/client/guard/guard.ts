@@ -3,9 +3,10 @@ import { checkOptions, type OptionList } from '../check-options.ts';
 import { type Duration, MAX_LIFETIME_SECONDS, toMilliseconds, toSeconds } from '../duration.ts';
 import { type Act, type ActOptions, describeAct, type Limits } from './act.ts';
 import { ask, askAndWait } from './ask.ts';
+import { checkApproval } from './check-approval.ts';
 import type { GuardClient } from './client.ts';
 import { runAndReport, type Summarize } from './report.ts';
-import { checkApproval, makePendingError } from './request-decision.ts';
+import { makePendingError } from './request-decision.ts';
 import { takeUse } from './take-use.ts';
 
 /** The request for a call. */

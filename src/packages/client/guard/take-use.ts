@@ -1,9 +1,10 @@
 import type { Permission } from '../api.ts';
 import { ApiError, isOutage } from '../errors.ts';
 import type { Act, Limits } from './act.ts';
+import type { Approval } from './check-approval.ts';
 import type { GuardClient } from './client.ts';
-import { AccountStopped, explainInactive, isStop, Unreachable } from './errors.ts';
-import { type Approval, OUTAGE_PAUSE, STOPPED } from './request-decision.ts';
+import { AccountStopped, explainInactive, isStop, STOPPED, Unreachable } from './errors.ts';
+import { OUTAGE_PAUSE } from './request-decision.ts';
 
 /** How long the guard tries to take the use while the service does not answer, in milliseconds. */
 const USE_TIMEOUT = 120_000;
