@@ -161,6 +161,8 @@ interface Steps {
   before: readonly (Guard | Statement)[];
   changes: readonly Statement[];
   after?: readonly (Guard | Statement)[];
+  /** The last step, if the transaction marks event feeds as due: see `markFeeds`. */
+  feedMark?: Statement;
 }
 
 /** Only for types: names what the methods of a builder return. */
@@ -211,7 +213,7 @@ export class Ledger {
   }: Transition<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]> | null> {
     const { build } = this.database;
     try {
-      const { changed, last } = await this.run(
+      const { changed, hasMarkedFeed } = await this.run(
         {
           before: [
             ...this.holdGuards(entries.map(({ account }) => account)),
@@ -226,13 +228,12 @@ export class Ledger {
             transitionGuard(entries),
             markTrees(build, entries),
             markEntryRetention(build, entries),
-            markFeeds(build, entries),
           ],
+          feedMark: markFeeds(build, entries),
         },
         answer,
       );
-      const { meta: feeds } = last as D1Result;
-      if (feeds.changes > 0) this.notifyReceivers?.(entries[0].account);
+      if (hasMarkedFeed) this.notifyReceivers?.(entries[0].account);
       return changed as unknown as BatchResponse<readonly [...C, ...Q]>;
     } catch (error) {
       if (error instanceof TransitionLost) return null;
@@ -333,19 +334,21 @@ export class Ledger {
 
   /**
    * Runs a transaction, which first stores the answer.
-   * @returns the results of the changes, and that of the last statement
+   * @returns the results of the changes, and whether `feedMark` marked a feed that was not marked
    */
   private async run(
-    { before, changes, after = [] }: Steps,
+    { before, changes, after = [], feedMark }: Steps,
     answer: Answer | null,
-  ): Promise<{ changed: readonly unknown[]; last: unknown }> {
+  ): Promise<{ changed: readonly unknown[]; hasMarkedFeed: boolean }> {
     const storing = (answer && (await this.answers?.store(this.database.build, answer))) ?? [];
     const first = [...storing, ...withChecks(before)];
-    const batch = [...first, ...changes, ...withChecks(after)];
+    const last = feedMark === undefined ? [] : [feedMark];
+    const batch = [...first, ...changes, ...withChecks(after), ...last];
     try {
       const results: readonly unknown[] = await this.database.run(batch as unknown as Batch);
       const changed = results.slice(first.length, first.length + changes.length);
-      return { changed, last: results.at(-1) };
+      const markedFeeds = feedMark ? (results.at(-1) as D1Result).meta.changes : 0;
+      return { changed, hasMarkedFeed: markedFeeds > 0 };
     } catch (error) {
       if (error instanceof GuardFailed) {
         const guards = [...before, ...after].filter(isGuard);
