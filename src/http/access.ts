@@ -50,7 +50,7 @@ export type Access<P extends Principal, Q extends NamedQueries> = {
     loaded: LoadedRows<Q>;
     /**
      * Authenticates the caller again, and returns the rows of the preload as they are now. `loaded`
-     * keeps the old ones.
+     * keeps the old ones. It also writes into the account of `context` whether it is stopped now.
      */
     reload: () => Promise<LoadedRows<Q>>;
     /**

@@ -65,7 +65,10 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
     signedIn: SignedIn;
     /** The rows that the preload found. */
     loaded: LoadedRows<Q>;
-    /** Authenticates the member again and runs the preload again. */
+    /**
+     * Authenticates the member again and runs the preload again. It also writes into the account of
+     * `signedIn.context` whether it is stopped now.
+     */
     reload: () => Promise<LoadedRows<Q>>;
     once: Once;
   };
