@@ -13,6 +13,7 @@ import {
 } from '../../../src/packages/client/adapters/ai-sdk.ts';
 import { Countersign } from '../../../src/packages/client/countersign.ts';
 import { PermissionDenied } from '../../../src/packages/client/guard/errors.ts';
+import { makeMember } from '../../support/members';
 import { PAYMENT } from '../process';
 import {
   HOUR,
@@ -318,6 +319,26 @@ describe.each(VERSIONS)(
       await account.must(201, 'POST', '/v1/policies', policy);
       expect((await run()).result.text).toBe('Bye');
       expect(pay).toHaveBeenCalledTimes(1);
+    });
+
+    it('runs at once in suspend mode when a series approves', async () => {
+      let chat = 'first';
+      const series = { requests: 2, expires_in: 3_600 };
+      const tools = { pay: { ...PAYMENT, series } };
+      const stage = await makeRun({ mode: 'suspend', run: () => chat, tools });
+      const { world, account, list, run, answer, pay } = stage;
+      const { token } = await makeMember(account, 'admin');
+      const { messages } = await run();
+      await world.must(200, 'POST', `/v1/permissions/${(await list('pending'))[0].id}/approve`, {
+        token,
+        body: { series },
+      });
+      await run([...messages, (await answer(messages)) as Message]);
+      chat = 'second';
+      expect((await run()).result.text).toBe('Bye');
+      expect(pay).toHaveBeenCalledTimes(2);
+      chat = 'third';
+      expect((await run()).result.content.at(-1)).toMatchObject({ type: 'tool-approval-request' });
     });
 
     it('runs what a rule allows, refuses what a rule denies, and asks for the rest', async () => {

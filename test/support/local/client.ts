@@ -102,7 +102,12 @@ export class Client {
           });
         },
       );
-      outgoing.on('error', reject);
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        // The service has closed the connection meanwhile, as it does after some idle seconds.
+        const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';
+        if (isStale && method === 'GET') resolve(this.call<T>(method, path, body, headers));
+        else reject(error);
+      });
       outgoing.end(payload);
     });
   }

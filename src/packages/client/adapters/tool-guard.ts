@@ -204,11 +204,11 @@ export class ToolGuard<Context> {
 }
 
 /**
- * Whether no policy decided a request: then people decide or decided it, or it expired before they
- * did.
+ * Whether neither a policy nor a series decided a request: then people decide or decided it, or it
+ * expired before they did. A series decides as the permission whose approval gave it.
  */
 export function isForPeople({ decided_by: decidedBy }: Permission): boolean {
-  return !decidedBy?.startsWith('policy_');
+  return !/^(policy|perm)_/.test(decidedBy ?? '');
 }
 
 /** Returns the external id of a tool call. It is the same whenever the same call is made again. */
