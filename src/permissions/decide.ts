@@ -19,7 +19,7 @@ import {
 } from './permission';
 import type { DecidingContext, Decision, DecisionState } from './reviews/decision';
 import { readGenuine } from './reviews/genuine';
-import { entryVotes, type Limits, type Vote } from './reviews/review';
+import { countingApprovals, entryVotes, type Limits, type Vote } from './reviews/review';
 import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
 import {
   hasVotes,
@@ -231,8 +231,8 @@ function storeReviewVote(write: StateWriter, row: ReviewedPermission, vote: Vote
 
 /** Those whose approvals give a series: the last vote, and the earlier ones that count. */
 function giversOf({ review }: ReviewedPermission, vote: Vote): Giver[] {
-  const earlier = review?.votes.filter(({ decision, counts }) => decision === 'approve' && counts);
-  return [...(earlier ?? []), vote];
+  const earlier = review ? countingApprovals(review) : [];
+  return [...earlier, vote];
 }
 
 function approversOf({ review }: ReviewedPermission) {

@@ -16,6 +16,7 @@ import { reviewedColumns } from './find-permission';
 import { notifiedNobodySql } from './notified-nobody';
 import { type Permission, presentPermission, type ReviewedPermission } from './permission';
 import type { Preview } from './preview';
+import { countingApprovals } from './reviews/review';
 import { awaitsDecisionOf, isEligible, isOwner } from './reviews/reviewers';
 import { type Standing, standingOf, type Voter } from './reviews/voter';
 
@@ -27,6 +28,8 @@ export interface WaitingRequest {
   preview: Preview | null;
   /** Whether a field of the preview differs from the argument that it restates. */
   isContradictory: boolean;
+  /** How many approvals its review has, of people who may still approve. */
+  approvals: number;
   standing: Standing;
   /** Whether every message to people about it has failed so far. */
   notifiedNobody: boolean;
@@ -115,6 +118,7 @@ export async function listWaiting(
       agentName: showsNames ? agentName : row.agentId,
       preview,
       isContradictory: preview !== null && isContradictory(preview, input),
+      approvals: row.review ? countingApprovals(row.review).length : 0,
       standing: standingOf(row.review, row.voter, member?.id),
       notifiedNobody,
     };

@@ -335,6 +335,31 @@ describe('the decision card', () => {
     }
   });
 
+  it('counts no approval of a member who may no longer decide', async () => {
+    const { account, agent, people } = await makeReview({ approvals: 2 });
+    const [ada, grace, katherine] = people;
+    const { id } = await agent.request();
+    const path = `/console/permissions/${id}`;
+    const read = async (address: string) => readText((await grace.browser.get(address)).text);
+    const limits = { token_ttl: '900', max_uses: '1' };
+    await ada.browser.submit(`${path}/decide`, { decision: 'approve', votes: '0', ...limits });
+    expect(await read('/console')).toContain('1 of 2 approvals');
+    await account.must(200, 'PUT', `/v1/members/${ada.id}`, { role: 'auditor' });
+    expect(await read('/console')).toContain('0 of 2 approvals');
+    const card = await read(path);
+    expect(card).toContain('Review: 0 of 2 approvals');
+    expect(card).toContain('If you approve, it waits for one more approval.');
+    expect(card).not.toContain('No other approval is needed');
+    const approval = { decision: 'approve', votes: '1', ...limits };
+    await grace.browser.submit(`${path}/decide`, approval);
+    const waiting = await read(path);
+    expect(waiting).toContain('Your approval was taken, 1 of 2. Waiting for 1 more approval.');
+    expect(waiting).toContain('Review: 1 of 2 approvals');
+    await katherine.browser.submit(`${path}/decide`, { ...approval, votes: '2' });
+    const { body } = await account.must(200, 'GET', path.replace('/console', '/v1'));
+    expect(body.status).toBe('approved');
+  });
+
   it('says whether a request expired or was withdrawn', async () => {
     const { world, agent, browser, path } = await open('approver', {
       expires_in: 60,

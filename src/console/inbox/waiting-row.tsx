@@ -151,7 +151,7 @@ function amountRank(value: Json): number {
 
 /** Why the request is in the reader's inbox, and how far its review is. */
 function Why({
-  request: { permission, standing },
+  request: { permission, approvals, standing },
   member,
 }: {
   request: WaitingRequest;
@@ -159,7 +159,6 @@ function Why({
 }) {
   const { review } = permission;
   if (!review) return <>Anybody who may decide</>;
-  const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;
   const progress =
     review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
   const policy = review.policy_id && ['“', <Named id={review.policy_id} />, '”'];

@@ -1,7 +1,11 @@
 import type { Child } from 'hono/jsx';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import type { Permission, ReviewedPermission } from '../../permissions/permission';
-import type { ReviewState } from '../../permissions/reviews/review';
+import {
+  approvalsLeft,
+  countingApprovals,
+  type ReviewState,
+} from '../../permissions/reviews/review';
 import { FlashStrip, Strip } from '../frame/flash';
 import { LinkButton } from '../parts/blocks';
 import { Action } from '../parts/form';
@@ -74,13 +78,11 @@ function Sentence({
   if (kind === 'revoked') return 'The token was revoked: the agent can no longer use it.';
   if (kind === 'denial') return 'Your denial was taken. The agent may not do it.';
   if (kind !== 'approval') return null;
-  const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
-  const required = review?.rule.approvals ?? 1;
-  const progress = required > 1 && `, ${approvals} of ${required}`;
+  const progress = review && review.rule.approvals > 1 && progressOf(review);
   if (status === 'pending' && review) {
     return (
       <>
-        Your approval was taken{progress}. <WaitsFor review={review} left={required - approvals} />
+        Your approval was taken{progress}. <WaitsFor review={review} left={approvalsLeft(review)} />
       </>
     );
   }
@@ -96,6 +98,10 @@ function Sentence({
     );
   }
   return <>Your approval was taken{progress}.</>;
+}
+
+function progressOf(review: ReviewState): string {
+  return `, ${countingApprovals(review).length} of ${review.rule.approvals}`;
 }
 
 /** Whom a request waits for that is still pending: the people by name if they are few. */

@@ -3,6 +3,7 @@ import type { UserPrincipal } from '../../http/context';
 import { duration } from '../../lib/duration';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
+import { approvalsLeft } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
 import type { Refusal, SentForm } from '../frame/form';
 import { CsrfField } from '../frame/page';
@@ -294,8 +295,7 @@ function ApprovalEffect({ row }: { row: ReviewedPermission }) {
 
 /** How many approvals a request needs after the next one. */
 function furtherApprovals({ review }: ReviewedPermission): number {
-  const approvals = review?.votes.filter(({ decision }) => decision === 'approve').length ?? 0;
-  return (review?.rule.approvals ?? 1) - approvals - 1;
+  return review ? approvalsLeft(review) - 1 : 0;
 }
 
 function moreApprovals(count: number): string {

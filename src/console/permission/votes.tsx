@@ -1,5 +1,5 @@
 import type { ReviewedPermission } from '../../permissions/permission';
-import type { Review } from '../../permissions/reviews/review';
+import { countingApprovals, type Review } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
 import { Badge, Count, joinElements, Named, Time, Written } from '../parts/inline';
 import { voterOf } from '../parts/request';
@@ -23,7 +23,7 @@ export function Votes({
   standing: Standing;
 }) {
   const votes = review.votes ?? [];
-  const approvals = votes.filter(({ decision }) => decision === 'approve').length;
+  const approvals = row.review ? countingApprovals(row.review).length : 0;
   return (
     <section class="card" aria-labelledby="votes-title">
       <h2 id="votes-title">

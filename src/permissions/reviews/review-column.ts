@@ -64,7 +64,7 @@ export function reviewColumn(now: number | SQL) {
       ),
       'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at, 'readAt', ${now},
       'reviewers', iif(${isPending}, ${countReviewersSql(now)}, 0),
-      'votes', json(${votesSql(sql`iif(${isPending}, ${mayApprove(now)}, 0)`)})
+      'votes', json(${votesSql(sql`iif(${isPending}, ${mayApprove(now)}, 1)`)})
     )
     from reviews where reviews.account = permissions.account and reviews.id = permissions.id
   )`

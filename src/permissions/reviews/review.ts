@@ -48,7 +48,7 @@ export interface Vote extends Limits {
   signature: VoteSignature | null;
   /** Milliseconds since the epoch. */
   at: number;
-  /** Whether the permission is pending and the voter may still approve it. */
+  /** Whether the voter may still approve the permission; true for all votes once it has ended. */
   counts: boolean;
   /** See `voteContent`. Null for a vote that is not stored as a row. */
   mac: Uint8Array | null;
@@ -77,6 +77,16 @@ export interface ReviewState {
   votes: Vote[];
   /** The number of the next vote. */
   nextOrdinal: number;
+}
+
+/** The approvals of people who may still approve; all approvals once the permission has ended. */
+export function countingApprovals({ votes }: ReviewState): Vote[] {
+  return votes.filter(({ decision, counts }) => decision === 'approve' && counts);
+}
+
+/** How many more approvals a pending permission needs. */
+export function approvalsLeft(review: ReviewState): number {
+  return review.rule.approvals - countingApprovals(review).length;
 }
 
 const ReviewVote = lazy(() =>

@@ -9,7 +9,7 @@ import { equalJson } from '../../lib/json';
 import { idBytes } from '../../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
 import { withVoteMac } from './genuine';
-import type { Limits, ReviewState, Vote } from './review';
+import { approvalsLeft, type Limits, type ReviewState, type Vote } from './review';
 import { mayVoteSql } from './reviewers';
 import type { Voter } from './voter';
 
@@ -55,10 +55,8 @@ interface CastVote {
 }
 
 /** Whether a vote ends the review: a denial, or the last approval that the rule demands. */
-export function isLastVote({ rule, votes }: ReviewState, vote: Vote): boolean {
-  if (vote.decision === 'deny') return true;
-  const approvals = votes.filter(({ decision, counts }) => decision === 'approve' && counts);
-  return approvals.length + 1 >= rule.approvals;
+export function isLastVote(review: ReviewState, vote: Vote): boolean {
+  return vote.decision === 'deny' || approvalsLeft(review) <= 1;
 }
 
 /** The result of a change for which the review was no longer as read: nothing was written. */
