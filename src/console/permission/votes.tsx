@@ -1,15 +1,18 @@
 import type { ReviewedPermission } from '../../permissions/permission';
-import { countingApprovals, type Review } from '../../permissions/reviews/review';
+import {
+  countingApprovals,
+  type DecisionSource,
+  type Review,
+} from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
 import { Badge, Count, joinElements, Named, Time, Written } from '../parts/inline';
 import { voterOf } from '../parts/request';
 
 /** The channel of a vote, in words. */
-const WAYS = {
+const WAYS: Record<DecisionSource, string> = {
   api: 'by the API',
   console: 'in the console',
   slack: 'in Slack',
-  policy: 'by a policy',
 };
 
 /** Who has voted, how many approvals it needs, and who may give them. */
