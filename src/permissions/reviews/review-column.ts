@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { DECISION_SOURCES, type ReviewRule, reviews, VOTE_DECISIONS } from '../../db/schema';
 import { formatId } from '../../lib/typeid';
 import { countReviewersSql } from './count-reviewers';
-import { isPending, type ReviewState, type Vote } from './review';
+import { isPendingSql, type ReviewState, type Vote } from './review';
 import { mayApprove } from './reviewers';
 
 /**
@@ -63,8 +63,8 @@ export function reviewColumn(now: number | SQL) {
         'maxUses', reviews.proposed_max_uses, 'series', json(reviews.proposed_series)
       ),
       'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at, 'readAt', ${now},
-      'reviewers', iif(${isPending}, ${countReviewersSql(now)}, 0),
-      'votes', json(${votesSql(sql`iif(${isPending}, ${mayApprove(now)}, 1)`)})
+      'reviewers', iif(${isPendingSql}, ${countReviewersSql(now)}, 0),
+      'votes', json(${votesSql(sql`iif(${isPendingSql}, ${mayApprove(now)}, 1)`)})
     )
     from reviews where reviews.account = permissions.account and reviews.id = permissions.id
   )`

@@ -261,4 +261,4 @@ export function reviewDetails({ scope, inputDigest, previewDigest, review }: Und
 }
 
 // Who may approve is of interest only until somebody has decided.
-export const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')}`;
+export const isPendingSql = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')}`;
