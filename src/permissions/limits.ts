@@ -18,6 +18,11 @@ export interface Narrowing {
   series?: SeriesTerms | undefined;
 }
 
+/** The limits that an approval may narrow: what earlier ones have left of those requested. */
+export function proposedLimits(row: ReviewedPermission): Limits {
+  return row.review?.proposal ?? row;
+}
+
 /**
  * Returns the limits that a decision grants or denies. An approval may narrow the limits that
  * earlier approvals have left, or else the requested ones; a denial denies the requested ones.
@@ -31,7 +36,7 @@ export function limitsOf(
 ): Limits {
   if (decision === 'deny')
     return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses, series: null };
-  const base = row.review?.proposal ?? row;
+  const base = proposedLimits(row);
   const source = row.review ? 'proposed' : 'requested';
   const {
     scope = base.scope,

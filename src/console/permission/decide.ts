@@ -6,6 +6,7 @@ import { Approval } from '../../permissions/approve';
 import { decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
 import { type preloadPermission, requirePermission } from '../../permissions/find-permission';
+import { proposedLimits } from '../../permissions/limits';
 import type { Permission, ReviewedPermission } from '../../permissions/permission';
 import { loadDecidable } from '../../permissions/preload-decidable';
 import type { Decision } from '../../permissions/reviews/decision';
@@ -14,6 +15,7 @@ import {
   decisionState,
   selectDecision,
 } from '../../permissions/reviews/preload-decision';
+import { countVotes } from '../../permissions/reviews/review';
 import { getStatement, selectSigningPasskeys } from '../../permissions/reviews/statement';
 import { revokeToken } from '../../permissions/tokens/revoke';
 import { readForm, refusalOf, type SentForm, validate } from '../frame/form';
@@ -126,7 +128,7 @@ function readDecision(form: SentForm, row: ReviewedPermission) {
   const shared = { reason: form.text('reason'), ...signature };
   const isApproval = kind === 'approve';
   if (isApproval) requireSameProposal(form, row);
-  const proposal = row.review?.proposal ?? row;
+  const proposal = proposedLimits(row);
   const limits = isApproval ? { ...readLimits(form, proposal), ...readSeries(form, row) } : {};
   const faults = isApproval ? findLimitFaults(form, proposal.scope) : [];
   const { reason, assertion, signed_at, ...narrowed } = validate(
@@ -143,8 +145,8 @@ function readDecision(form: SentForm, row: ReviewedPermission) {
  * narrowed.
  * @throws Problem `conflict` if somebody has voted since
  */
-function requireSameProposal(form: SentForm, { review }: ReviewedPermission): void {
-  if (Number(form.text('votes')) === (review?.votes.length ?? 0)) return;
+function requireSameProposal(form: SentForm, row: ReviewedPermission): void {
+  if (Number(form.text('votes')) === countVotes(row)) return;
   throw new Problem(
     'conflict',
     'Somebody voted after you opened the request. Check the limits that are left now, then decide again.',

@@ -2,8 +2,9 @@ import type { Child } from 'hono/jsx';
 import type { UserPrincipal } from '../../http/context';
 import { duration } from '../../lib/duration';
 import { SECOND } from '../../lib/time';
+import { proposedLimits } from '../../permissions/limits';
 import type { ReviewedPermission } from '../../permissions/permission';
-import { approvalsLeft } from '../../permissions/reviews/review';
+import { approvalsLeft, countVotes } from '../../permissions/reviews/review';
 import type { Standing } from '../../permissions/reviews/voter';
 import type { Refusal, SentForm } from '../frame/form';
 import { CsrfField } from '../frame/page';
@@ -168,10 +169,6 @@ function Fields({
   );
 }
 
-function countVotes({ review }: ReviewedPermission): number {
-  return review?.votes.length ?? 0;
-}
-
 function Buttons({ mayApprove, needsPasskey, hasPasskey }: ApprovalRights) {
   return (
     <div class="actions">
@@ -273,7 +270,7 @@ function Panel({ refusal, children }: { refusal: Refusal | undefined; children: 
 
 /** Says what the agent may do after an approval, or that more people have to approve. */
 function ApprovalEffect({ row }: { row: ReviewedPermission }) {
-  const { tokenTtl, maxUses } = row.review?.proposal ?? row;
+  const { tokenTtl, maxUses } = proposedLimits(row);
   const further = furtherApprovals(row);
   const isNarrowed = tokenTtl !== row.tokenTtl || maxUses !== row.maxUses || hasNarrowedScope(row);
   return (

@@ -1,5 +1,6 @@
 import type { FieldError } from '../../errors';
 import { equalJson, type Json, type JsonObject } from '../../lib/json';
+import { proposedLimits } from '../../permissions/limits';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { scopeLeaves, setAt } from '../../permissions/scope-leaves';
@@ -31,8 +32,8 @@ export function limitFields(scope: JsonObject): LimitField[] {
 }
 
 /** Whether an approval, or the votes so far, lowered the limits that the agent asked for. */
-export function hasNarrowedScope({ scope, grantedScope, review }: ReviewedPermission): boolean {
-  return !equalJson(grantedScope ?? review?.proposal.scope ?? scope, scope);
+export function hasNarrowedScope(row: ReviewedPermission): boolean {
+  return !equalJson(row.grantedScope ?? proposedLimits(row).scope, row.scope);
 }
 
 /** The limits that a form grants, in the words of the API. What was left as proposed is absent. */
@@ -87,7 +88,7 @@ export function LimitsFields({
   row: ReviewedPermission;
   typed: SentForm | undefined;
 }) {
-  const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
+  const { scope, tokenTtl, maxUses } = proposedLimits(row);
   const isSentByConnection = row.connectionId !== null;
   const fields = isSentByConnection ? [] : limitFields(scope);
   return (

@@ -1,6 +1,7 @@
 import type { UserPrincipal } from '../../http/context';
 import { duration } from '../../lib/duration';
 import { formatTime, SECOND } from '../../lib/time';
+import { proposedLimits } from '../../permissions/limits';
 import { pathLabel } from '../../permissions/path-label';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { readNumber, type SentForm, textOr } from '../frame/form';
@@ -9,14 +10,6 @@ import { DurationField, durationText, readLowered, showLowered } from '../parts/
 import { CheckBox, TextField } from '../parts/fields';
 import { Code, Count, Time } from '../parts/inline';
 import { SeriesSentence } from './sentence';
-
-/**
- * The series that an approval of a request can still give: what the agent asked for, as the votes
- * so far have left it; null if there is none.
- */
-function offeredSeries({ review, series }: ReviewedPermission) {
-  return review ? review.proposal.series : series;
-}
 
 interface SeriesFieldsProps {
   row: ReviewedPermission;
@@ -29,7 +22,7 @@ interface SeriesFieldsProps {
 /** The fields with which a member approves the next requests of a run of like acts as well. */
 export function SeriesFields({ row, principal, further, typed }: SeriesFieldsProps) {
   const { now, formatNumber } = usePage();
-  const offered = offeredSeries(row);
+  const { scope, series: offered } = proposedLimits(row);
   if (!row.series) return null;
   if (!offered) {
     return (
@@ -47,7 +40,6 @@ export function SeriesFields({ row, principal, further, typed }: SeriesFieldsPro
     );
   }
   const { requests, expires_in, varies } = offered;
-  const { scope } = row.review?.proposal ?? row;
   const until = formatTime(now + expires_in * SECOND);
   return (
     <fieldset class="series" id="series">
@@ -115,7 +107,7 @@ function isChecked(typed: SentForm | undefined, index: number): boolean {
 
 /** The series that a form gives, in the words of the API; nothing if it gives none. */
 export function readSeries(form: SentForm, row: ReviewedPermission) {
-  const offered = offeredSeries(row);
+  const { series: offered } = proposedLimits(row);
   if (!offered || !form.has('series')) return {};
   return {
     series: {

@@ -84,6 +84,11 @@ export function countingApprovals({ votes }: ReviewState): Vote[] {
   return votes.filter(({ decision, counts }) => decision === 'approve' && counts);
 }
 
+/** How many people have voted; 0 without a review. */
+export function countVotes({ review }: { review: ReviewState | null }): number {
+  return review?.votes.length ?? 0;
+}
+
 /** How many more approvals a pending permission needs. */
 export function approvalsLeft(review: ReviewState): number {
   return review.rule.approvals - countingApprovals(review).length;
