@@ -78,7 +78,7 @@ type StateTable = Schema[
 type WritableTable = RecordTable | typeof permissionOutcomes | typeof connectionRequests;
 
 /** Builds statements that insert, update and delete rows of some tables. */
-interface Writer<T> {
+export interface Writer<T> {
   insert<U extends T & WritableTable>(table: U): ReturnType<typeof build.insert<U>>;
   update<U extends T & WritableTable>(table: U): ReturnType<typeof build.update<U>>;
   delete<U extends T & WritableTable>(table: U): ReturnType<typeof build.delete<U>>;

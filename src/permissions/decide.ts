@@ -1,12 +1,10 @@
 import { and, eq, gt } from 'drizzle-orm';
-import { permissions, reviews, votes } from '../db/schema';
-import type { Batch } from '../db/statements';
+import { permissions } from '../db/schema';
 import { unavailable } from '../errors';
 import type { Context, UserContext } from '../http/context';
 import { appendedSequence } from '../ledger/append';
 import type { Entry } from '../ledger/entry';
 import type { Guard } from '../ledger/guard';
-import type { StateWriter } from '../ledger/ledger';
 import { withPrefix } from '../lib/typeid';
 import { deciderOf, digestDetails, draftPermissionEntry } from './draft-entry';
 import { isPermissionWithId, notPending } from './find-permission';
@@ -24,14 +22,12 @@ import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
 import {
   hasVotes,
   isLastVote,
-  isReviewOf,
   makeVote,
-  proposalColumns,
   type ReviewChanged,
   ReviewWasChanged,
   storeVote,
   voteGuard,
-  voteRow,
+  voteStatements,
   withVote,
 } from './reviews/vote';
 import { requireMayDecide } from './reviews/voter';
@@ -206,7 +202,7 @@ export async function endWait(
           .where(and(...conditions));
         const giving = given ? [given.insert(write)] : [];
         if (!reviewVote) return [ending, ...giving];
-        return [...storeReviewVote(write, row, reviewVote), ending, ...giving];
+        return [...voteStatements(write, row, reviewVote), ending, ...giving];
       },
       entries: [entry],
       answer: { value: permission, subject: row.agentId },
@@ -220,13 +216,6 @@ export async function endWait(
   // The conditions also speak of the votes and of the passkey that signed: both are read again.
   if (row.review || vote?.signature) return 'review_changed';
   throw notPending('was decided at the same time; read it to see how');
-}
-
-/** Stores the vote of a reviewer and, of an approval, the limits that it proposes. */
-function storeReviewVote(write: StateWriter, row: ReviewedPermission, vote: Vote): Batch {
-  const stored = write.insert(votes).values(voteRow(row, vote));
-  if (vote.decision === 'deny') return [stored];
-  return [stored, write.update(reviews).set(proposalColumns(vote)).where(isReviewOf(row))];
 }
 
 /** Those whose approvals give a series: the last vote, and the earlier ones that count. */

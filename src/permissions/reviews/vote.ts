@@ -1,9 +1,11 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { reviews, type VoteSignature, votes } from '../../db/schema';
+import type { Batch } from '../../db/statements';
 import { Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
 import type { Context, UserContext } from '../../http/context';
 import type { Guard } from '../../ledger/guard';
+import type { Writer } from '../../ledger/ledger';
 import { stopGuard } from '../../ledger/stop';
 import { equalJson } from '../../lib/json';
 import { idBytes } from '../../lib/typeid';
@@ -62,7 +64,10 @@ export function isLastVote(review: ReviewState, vote: Vote): boolean {
 /** The result of a change for which the review was no longer as read: nothing was written. */
 export type ReviewChanged = 'review_changed';
 
-/** Stores a vote that does not decide yet. */
+/**
+ * Stores a vote that does not decide yet, with an activity record. The audit log gets it only with
+ * the entry that ends the review, which has all votes.
+ */
 export async function storeVote(
   context: UserContext,
   row: ReviewedPermission,
@@ -87,10 +92,7 @@ export async function storeVote(
       record: userActivity(context, 'permission.voted', row.id, {
         changes: narrowedLimits(review.proposal, vote),
       }),
-      changes: (write) => [
-        write.insert(votes).values(voteRow(row, vote)),
-        write.update(reviews).set(proposalColumns(vote)).where(isReviewOf(row)),
-      ],
+      changes: (write) => voteStatements(write, row, vote),
       answer: { value: permission, subject: row.agentId },
     });
   } catch (error) {
@@ -141,8 +143,19 @@ export function voteGuard({ runtime }: Context, row: ReviewedPermission, vote: V
   };
 }
 
-/** The row of a vote. */
-export function voteRow(row: ReviewedPermission, vote: Vote) {
+/** Makes the statements that store a vote and, of an approval, the limits that it proposes. */
+export function voteStatements(
+  write: Pick<Writer<typeof votes | typeof reviews>, 'insert' | 'update'>,
+  row: ReviewedPermission,
+  vote: Vote,
+): Batch {
+  const stored = write.insert(votes).values(voteRow(row, vote));
+  if (vote.decision === 'deny') return [stored];
+  const isReview = and(eq(reviews.account, row.account), eq(reviews.id, row.id));
+  return [stored, write.update(reviews).set(proposalColumns(vote)).where(isReview)];
+}
+
+function voteRow(row: ReviewedPermission, vote: Vote) {
   const { by, name: _, counts: __, at, ...columns } = vote;
   return {
     ...columns,
@@ -161,13 +174,6 @@ export function proposalColumns({ scope, tokenTtl, maxUses, series }: Limits) {
     proposedMaxUses: maxUses,
     proposedSeries: series,
   };
-}
-
-export function isReviewOf({
-  account,
-  id,
-}: Pick<ReviewedPermission, 'account' | 'id'>): SQL | undefined {
-  return and(eq(reviews.account, account), eq(reviews.id, id));
 }
 
 /** Whether the row of `permissions` has as many votes as were read, as SQL. */
