@@ -17,19 +17,15 @@ import {
 } from './permission';
 import type { DecidingContext, Decision, DecisionState } from './reviews/decision';
 import { readGenuine } from './reviews/genuine';
-import { countingApprovals, entryVotes, type Limits, type Vote } from './reviews/review';
-import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
 import {
-  hasVotes,
-  isLastVote,
-  makeVote,
-  type ReviewChanged,
-  ReviewWasChanged,
-  storeVote,
+  approvalsGuard,
+  PermissionChanged,
+  passkeyGuard,
   voteGuard,
-  voteStatements,
-  withVote,
-} from './reviews/vote';
+  votesGuard,
+} from './reviews/guards';
+import { countingApprovals, entryVotes, type Limits, type Vote } from './reviews/review';
+import { isLastVote, makeVote, storeVote, voteStatements, withVote } from './reviews/vote';
 import { requireMayDecide } from './reviews/voter';
 import { type GivenSeries, type Giver, giveSeries, requireKeptSeries } from './series/give';
 import { newTokenColumns } from './tokens/new-token-columns';
@@ -93,17 +89,21 @@ function withTimeOf<C extends Context>(context: C, permission: ReviewedPermissio
 
 /**
  * Tries a change of a pending permission until its review does not change between reading and
- * writing.
+ * writing: after {@link PermissionChanged} it reads the state again.
+ * @throws Problem `unavailable` if it keeps changing
  */
-export async function untilUnchanged<S, R extends object>(
+export async function untilUnchanged<S, R>(
   { reload }: { reload: () => Promise<S> },
   state: S,
-  attempt: (state: S) => Promise<R | ReviewChanged>,
+  attempt: (state: S) => Promise<R>,
 ): Promise<R> {
   let current = state;
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const result = await attempt(current);
-    if (result !== 'review_changed') return result;
+    try {
+      return await attempt(current);
+    } catch (error) {
+      if (!(error instanceof PermissionChanged)) throw error;
+    }
     current = await reload();
   }
   throw unavailable();
@@ -116,7 +116,7 @@ async function storeDecision(
   { decision, reason, via }: Decision,
   limits: Limits,
   vote: Vote | null,
-): Promise<Permission | ReviewChanged> {
+): Promise<Permission> {
   const { scope, series } = limits;
   const decidedBy = deciderOf(context.principal);
   const isApproval = decision === 'approve';
@@ -163,58 +163,48 @@ interface WaitEnd {
 /**
  * Ends the wait of a pending permission: stores its new columns with the audit entry, and the vote
  * that decided.
- * @returns the permission, or that its review, or the passkey that signed, changed after it was
- *   read
- * @throws Problem `not_pending` if it has no review and was decided, expired or was deleted after
- *   it was read
+ * @throws PermissionChanged if it was read with a review, or the decision is signed; otherwise
+ *   Problem `not_pending` if it was decided, expired or was deleted after it was read
  */
 export async function endWait(
   context: Context,
   row: ReviewedPermission,
   { entry, columns, vote = null, given = null }: WaitEnd,
-): Promise<Permission | ReviewChanged> {
+): Promise<Permission> {
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
   const changed = { ...columns, updatedAt: now };
   const voted = vote ? withVote(row, vote) : row;
   const permission = presentPermission({ ...voted, ...changed }, now, principal);
   const reviewVote = row.review && vote;
-  const conditions = [
-    isPermissionWithId(row.account, row.id),
-    eq(permissions.status, 'pending'),
-    gt(permissions.expiresAt, now),
-  ];
-  if (row.review && !vote) conditions.push(hasVotes(row.review.votes.length));
-  if (reviewVote?.decision === 'approve')
-    conditions.push(isApprovedSql(row, approversOf(voted), now));
-  if (vote?.signature) conditions.push(hasPasskeySql(row.account, vote.by, vote.signature));
-  const guard = reviewVote && voteGuard(context, row, reviewVote);
   const guards: Guard[] = [];
-  if (guard) guards.push(guard);
+  if (reviewVote) guards.push(voteGuard(row, reviewVote, now));
   if (given) guards.push(given.guard);
-  const committed = await ledger
-    .commit({
-      guards,
-      changes: (write) => {
-        const ending = write
-          .update(permissions)
-          .set({ ...changed, lastEntry: appendedSequence(row.account) })
-          .where(and(...conditions));
-        const giving = given ? [given.insert(write)] : [];
-        if (!reviewVote) return [ending, ...giving];
-        return [...voteStatements(write, row, reviewVote), ending, ...giving];
-      },
-      entries: [entry],
-      answer: { value: permission, subject: row.agentId },
-    })
-    .catch((error: unknown) => {
-      // Another vote was stored in between.
-      if (error instanceof ReviewWasChanged) return null;
-      throw error;
-    });
+  if (row.review && !vote) guards.push(votesGuard(row, row.review));
+  if (reviewVote?.decision === 'approve') guards.push(approvalsGuard(voted, now));
+  const { signature, by } = vote ?? {};
+  if (signature && by) guards.push(passkeyGuard(row.account, { by, signature }));
+  const committed = await ledger.commit({
+    guards,
+    changes: (write) => {
+      const isPending = and(
+        isPermissionWithId(row.account, row.id),
+        eq(permissions.status, 'pending'),
+        gt(permissions.expiresAt, now),
+      );
+      const ending = write
+        .update(permissions)
+        .set({ ...changed, lastEntry: appendedSequence(row.account) })
+        .where(isPending);
+      const giving = given ? [given.insert(write)] : [];
+      if (!reviewVote) return [ending, ...giving];
+      return [...voteStatements(write, row, reviewVote), ending, ...giving];
+    },
+    entries: [entry],
+    answer: { value: permission, subject: row.agentId },
+  });
   if (committed) return permission;
-  // The conditions also speak of the votes and of the passkey that signed: both are read again.
-  if (row.review || vote?.signature) return 'review_changed';
+  if (row.review || vote?.signature) throw new PermissionChanged();
   throw notPending('was decided at the same time; read it to see how');
 }
 
@@ -222,9 +212,4 @@ export async function endWait(
 function giversOf({ review }: ReviewedPermission, vote: Vote): Giver[] {
   const earlier = review ? countingApprovals(review) : [];
   return [...earlier, vote];
-}
-
-function approversOf({ review }: ReviewedPermission) {
-  const approvals = review?.votes.filter(({ decision }) => decision === 'approve') ?? [];
-  return approvals.map(({ by }) => by);
 }

@@ -14,9 +14,9 @@ import type { JsonObject } from '../lib/json';
 import { logFailure } from '../lib/log';
 import { idBytes, withPrefix } from '../lib/typeid';
 import { draftPermissionEntry } from './draft-entry';
+import { hasVotes } from './reviews/guards';
 import { reviewDetails } from './reviews/review';
 import { readVotes, votesSql } from './reviews/review-column';
-import { hasVotes } from './reviews/vote';
 
 /** Maximum number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
 const SLICE = 100;

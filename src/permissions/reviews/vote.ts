@@ -1,18 +1,16 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { reviews, type VoteSignature, votes } from '../../db/schema';
 import type { Batch } from '../../db/statements';
 import { Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
-import type { Context, UserContext } from '../../http/context';
-import type { Guard } from '../../ledger/guard';
+import type { UserContext } from '../../http/context';
 import type { Writer } from '../../ledger/ledger';
 import { stopGuard } from '../../ledger/stop';
 import { equalJson } from '../../lib/json';
-import { idBytes } from '../../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
 import { withVoteMac } from './genuine';
+import { voteGuard } from './guards';
 import { approvalsLeft, type Limits, type ReviewState, type Vote } from './review';
-import { mayVoteSql } from './reviewers';
 import type { Voter } from './voter';
 
 /**
@@ -61,19 +59,17 @@ export function isLastVote(review: ReviewState, vote: Vote): boolean {
   return vote.decision === 'deny' || approvalsLeft(review) <= 1;
 }
 
-/** The result of a change for which the review was no longer as read: nothing was written. */
-export type ReviewChanged = 'review_changed';
-
 /**
  * Stores a vote that does not decide yet, with an activity record. The audit log gets it only with
  * the entry that ends the review, which has all votes.
+ * @throws Problem `conflict` for too many votes; PermissionChanged
  */
 export async function storeVote(
   context: UserContext,
   row: ReviewedPermission,
   review: ReviewState,
   vote: Vote,
-): Promise<Permission | ReviewChanged> {
+): Promise<Permission> {
   if (review.nextOrdinal > MAX_VOTES) {
     throw new Problem(
       'conflict',
@@ -85,20 +81,15 @@ export async function storeVote(
     context.runtime.now(),
     context.principal,
   );
-  const guard = voteGuard(context, row, vote);
-  try {
-    await context.ledger.change({
-      guards: [...(vote.decision === 'approve' ? [stopGuard(row.account)] : []), guard],
-      record: userActivity(context, 'permission.voted', row.id, {
-        changes: narrowedLimits(review.proposal, vote),
-      }),
-      changes: (write) => voteStatements(write, row, vote),
-      answer: { value: permission, subject: row.agentId },
-    });
-  } catch (error) {
-    if (error instanceof ReviewWasChanged) return 'review_changed';
-    throw error;
-  }
+  const guard = voteGuard(row, vote, context.runtime.now());
+  await context.ledger.change({
+    guards: [...(vote.decision === 'approve' ? [stopGuard(row.account)] : []), guard],
+    record: userActivity(context, 'permission.voted', row.id, {
+      changes: narrowedLimits(review.proposal, vote),
+    }),
+    changes: (write) => voteStatements(write, row, vote),
+    answer: { value: permission, subject: row.agentId },
+  });
   return permission;
 }
 
@@ -122,25 +113,6 @@ export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermissio
   const { scope, tokenTtl, maxUses, series } = vote;
   if (vote.decision === 'approve') review.proposal = { scope, tokenTtl, maxUses, series };
   return { ...row, review };
-}
-
-/** The review of a permission was changed after it was read. */
-export class ReviewWasChanged extends Error {}
-
-/**
- * The guard of a vote: the permission is still pending, the voter still a reviewer, the passkey
- * that signed still there, and no other vote has taken its number.
- */
-export function voteGuard({ runtime }: Context, row: ReviewedPermission, vote: Vote): Guard {
-  return {
-    name: 'review_was_as_read',
-    holds: sql`${mayVoteSql(row, vote, runtime.now())} and not exists (
-      select 1 from ${votes}
-      where ${votes.account} = ${row.account} and ${votes.permission} = ${idBytes(row.id)}
-        and ${votes.ordinal} = ${vote.ordinal}
-    )`,
-    otherwise: () => new ReviewWasChanged(),
-  };
 }
 
 /** Makes the statements that store a vote and, of an approval, the limits that it proposes. */
@@ -174,11 +146,4 @@ export function proposalColumns({ scope, tokenTtl, maxUses, series }: Limits) {
     proposedMaxUses: maxUses,
     proposedSeries: series,
   };
-}
-
-/** Whether the row of `permissions` has as many votes as were read, as SQL. */
-export function hasVotes(count: number | SQL): SQL {
-  return sql`(
-    select count(*) from votes where votes.account = permissions.account and votes.permission = permissions.id
-  ) = ${count}`;
 }
