@@ -1,5 +1,5 @@
 import { and, eq, gt } from 'drizzle-orm';
-import { permissions } from '../db/schema';
+import { permissions, type VoteSignature } from '../db/schema';
 import { unavailable } from '../errors';
 import type { Context, UserContext } from '../http/context';
 import { appendedSequence } from '../ledger/append';
@@ -24,7 +24,14 @@ import {
   voteGuard,
   votesGuard,
 } from './reviews/guards';
-import { countingApprovals, entryVotes, type Limits, type Vote } from './reviews/review';
+import {
+  countingApprovals,
+  entryVotes,
+  type Limits,
+  type MemberDecision,
+  type ReviewState,
+  type Vote,
+} from './reviews/review';
 import { isLastVote, makeVote, storeVote, voteStatements, withVote } from './reviews/vote';
 import { requireMayDecide } from './reviews/voter';
 import { type GivenSeries, type Giver, giveSeries, requireKeptSeries } from './series/give';
@@ -63,17 +70,26 @@ export async function decidePermission(
     requireKeptSeries(context.principal.account, decision.narrowed.series);
     const limits = limitsOf(row, decision.decision, decision.narrowed);
     const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
-    const vote = await makeVote(atReading, {
-      row,
-      voter: state.voter,
-      decision,
-      limits,
-      signature,
-    });
-    if (row.review && vote && !isLastVote(row.review, vote))
-      return storeVote(atReading, row, row.review, vote);
-    return storeDecision(atReading, row, decision, limits, vote);
+    const decided = byMember(atReading, decision, limits, signature);
+    const { review } = row;
+    if (!review || !decided)
+      return storeDecision(atReading, row, decision, limits, { kind: 'direct', decided });
+    const vote = await makeVote(atReading, row.id, { review, voter: state.voter, decided });
+    if (!isLastVote(review, vote)) return storeVote(atReading, row, review, vote);
+    return storeDecision(atReading, row, decision, limits, { kind: 'vote', review, vote });
   });
+}
+
+/** The decision of the calling member; null for the account's own token, which has no member. */
+function byMember(
+  { principal, runtime }: UserContext,
+  { decision, reason, via }: Decision,
+  limits: Limits,
+  signature: VoteSignature | null,
+): MemberDecision | null {
+  if (!principal.member) return null;
+  const { id: by } = principal.member;
+  return { by, decision, ...limits, reason, via, signature, at: runtime.now() };
 }
 
 /**
@@ -109,19 +125,27 @@ export async function untilUnchanged<S, R>(
   throw unavailable();
 }
 
+/** How a decision ends the wait: as the last vote of a review, or directly if there is none. */
+type FinalDecision =
+  | { kind: 'vote'; review: ReviewState; vote: Vote }
+  | {
+      kind: 'direct';
+      /** Null if the account's own token decides. */
+      decided: MemberDecision | null;
+    };
+
 /** Stores a decision that ends the wait: its entry, its columns and the series that it gives. */
 async function storeDecision(
   context: UserContext,
   row: ReviewedPermission,
   { decision, reason, via }: Decision,
   limits: Limits,
-  vote: Vote | null,
+  final: FinalDecision,
 ): Promise<Permission> {
   const { scope, series } = limits;
   const decidedBy = deciderOf(context.principal);
   const isApproval = decision === 'approve';
-  let votes: Vote[] | null = null;
-  if (vote && (row.review || vote.signature)) votes = [...(row.review?.votes ?? []), vote];
+  const votes = loggedVotes(final);
   const entry = draftPermissionEntry(context, row, decision, {
     scope,
     ...(isApproval && { token_id: withPrefix('token', row.id) }),
@@ -144,18 +168,16 @@ async function storeDecision(
     columns = { ...columns, ...token, status: 'approved', grantedSeries: series };
   }
   let given: GivenSeries | null = null;
-  if (series && vote) {
-    given = await giveSeries(context, row, series, { limits, givers: giversOf(row, vote) });
-  }
-  return endWait(context, row, { entry, columns, vote, given });
+  if (series) given = await giveSeries(context, row, series, { limits, givers: giversOf(final) });
+  return endWait(context, row, { entry, columns, final, given });
 }
 
 /** The change of a pending permission that ends its wait. */
 interface WaitEnd {
   entry: Entry;
   columns: Partial<PermissionRow>;
-  /** The decision as a vote; absent if no member decides. */
-  vote?: Vote | null;
+  /** Absent if nobody decides. */
+  final?: FinalDecision;
   /** The series that the approval gives. */
   given?: GivenSeries | null;
 }
@@ -169,21 +191,21 @@ interface WaitEnd {
 export async function endWait(
   context: Context,
   row: ReviewedPermission,
-  { entry, columns, vote = null, given = null }: WaitEnd,
+  { entry, columns, final, given = null }: WaitEnd,
 ): Promise<Permission> {
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
   const changed = { ...columns, updatedAt: now };
+  const vote = final?.kind === 'vote' ? final.vote : null;
+  const decided = final?.kind === 'direct' ? final.decided : null;
   const voted = vote ? withVote(row, vote) : row;
   const permission = presentPermission({ ...voted, ...changed }, now, principal);
-  const reviewVote = row.review && vote;
   const guards: Guard[] = [];
-  if (reviewVote) guards.push(voteGuard(row, reviewVote, now));
+  if (vote) guards.push(voteGuard(row, vote, now));
   if (given) guards.push(given.guard);
   if (row.review && !vote) guards.push(votesGuard(row, row.review));
-  if (reviewVote?.decision === 'approve') guards.push(approvalsGuard(voted, now));
-  const { signature, by } = vote ?? {};
-  if (signature && by) guards.push(passkeyGuard(row.account, { by, signature }));
+  if (vote?.decision === 'approve') guards.push(approvalsGuard(voted, now));
+  if (decided?.signature) guards.push(passkeyGuard(row.account, decided.by, decided.signature));
   const committed = await ledger.commit({
     guards,
     changes: (write) => {
@@ -197,19 +219,25 @@ export async function endWait(
         .set({ ...changed, lastEntry: appendedSequence(row.account) })
         .where(isPending);
       const giving = given ? [given.insert(write)] : [];
-      if (!reviewVote) return [ending, ...giving];
-      return [...voteStatements(write, row, reviewVote), ending, ...giving];
+      if (!vote) return [ending, ...giving];
+      return [...voteStatements(write, row, vote), ending, ...giving];
     },
     entries: [entry],
     answer: { value: permission, subject: row.agentId },
   });
   if (committed) return permission;
-  if (row.review || vote?.signature) throw new PermissionChanged();
+  if (row.review || decided?.signature) throw new PermissionChanged();
   throw notPending('was decided at the same time; read it to see how');
 }
 
+/** The decisions that the entry has as votes: those of a review, or a direct one that is signed. */
+function loggedVotes(final: FinalDecision): MemberDecision[] | null {
+  if (final.kind === 'vote') return [...final.review.votes, final.vote];
+  return final.decided?.signature ? [final.decided] : null;
+}
+
 /** Those whose approvals give a series: the last vote, and the earlier ones that count. */
-function giversOf({ review }: ReviewedPermission, vote: Vote): Giver[] {
-  const earlier = review ? countingApprovals(review) : [];
-  return [...earlier, vote];
+function giversOf(final: FinalDecision): Giver[] {
+  if (final.kind === 'vote') return [...countingApprovals(final.review), final.vote];
+  return final.decided ? [final.decided] : [];
 }

@@ -55,14 +55,18 @@ export function votesGuard(row: PermissionRow, review: ReviewState): Guard {
   };
 }
 
-/** The guard of a signed decision: the passkey that signed still belongs to the member. */
+/**
+ * The guard of a signed decision without a review: the passkey that signed still belongs to the
+ * member.
+ */
 export function passkeyGuard(
   account: number,
-  { by, signature }: { by: Id<'member'>; signature: VoteSignature },
+  member: Id<'member'>,
+  signature: VoteSignature,
 ): Guard {
   return {
     name: 'passkey_was_as_read',
-    holds: hasPasskeySql(account, by, signature),
+    holds: hasPasskeySql(account, member, signature),
     otherwise,
   };
 }

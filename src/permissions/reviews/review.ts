@@ -36,21 +36,26 @@ export type VoteDecision = (typeof VOTE_DECISIONS)[number];
 
 export type DecisionSource = (typeof DECISION_SOURCES)[number];
 
-export interface Vote extends Limits {
-  /** Its number in the review, from 1. */
-  ordinal: number;
+/** What a member decided. */
+export interface MemberDecision extends Limits {
   by: Id<'member'>;
-  /** Null if the member has no name, or was erased. */
-  name: string | null;
   decision: VoteDecision;
   reason: string | null;
   via: DecisionSource;
   signature: VoteSignature | null;
   /** Milliseconds since the epoch. */
   at: number;
+}
+
+/** What a member decided in a review. */
+export interface Vote extends MemberDecision {
+  /** Its number in the review, from 1. */
+  ordinal: number;
+  /** Null if the member has no name, or was erased. */
+  name: string | null;
   /** Whether the voter may still approve the permission; true for all votes once it has ended. */
   counts: boolean;
-  /** See `voteContent`. Null for a vote that is not stored as a row. */
+  /** See `voteContent`. Null if the stored row has none. */
   mac: Uint8Array | null;
 }
 
@@ -210,7 +215,7 @@ export function presentReview(
   };
 }
 
-function presentVote(vote: Vote) {
+function presentVote(vote: MemberDecision) {
   const { by, decision, tokenTtl, maxUses, series, reason, via, signature, at } = vote;
   return {
     by,
@@ -229,7 +234,7 @@ function presentVote(vote: Vote) {
  * The votes as the audit entry that ends a request has them. A vote has its scope where that
  * differs from the scope of the vote before, or of the request for the first one.
  */
-export function entryVotes(requested: JsonObject, votes: readonly Vote[]): EntryVote[] {
+export function entryVotes(requested: JsonObject, votes: readonly MemberDecision[]): EntryVote[] {
   let last = requested;
   return votes.map((vote) => {
     const differs = !equalJson(vote.scope, last);

@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm';
-import { reviews, type VoteSignature, votes } from '../../db/schema';
+import { reviews, votes } from '../../db/schema';
 import type { Batch } from '../../db/statements';
 import { Problem } from '../../errors';
 import { userActivity } from '../../http/activity';
@@ -7,10 +7,17 @@ import type { UserContext } from '../../http/context';
 import type { Writer } from '../../ledger/ledger';
 import { stopGuard } from '../../ledger/stop';
 import { equalJson } from '../../lib/json';
+import type { Id } from '../../lib/typeid';
 import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
 import { withVoteMac } from './genuine';
 import { voteGuard } from './guards';
-import { approvalsLeft, type Limits, type ReviewState, type Vote } from './review';
+import {
+  approvalsLeft,
+  type Limits,
+  type MemberDecision,
+  type ReviewState,
+  type Vote,
+} from './review';
 import type { Voter } from './voter';
 
 /**
@@ -19,39 +26,20 @@ import type { Voter } from './voter';
  */
 const MAX_VOTES = 20;
 
-/**
- * The decision of the caller as a vote; null for the account's own token, which belongs to no
- * member.
- */
-export async function makeVote(
+/** Makes the vote that a member's decision is in a review. */
+export function makeVote(
   context: UserContext,
-  { row, voter, decision: { decision, reason, via }, limits, signature }: CastVote,
-): Promise<Vote | null> {
-  const { principal, runtime } = context;
-  if (!principal.member) return null;
-  const vote = {
-    ordinal: row.review?.nextOrdinal ?? 1,
-    by: principal.member.id,
-    name: voter?.name ?? null,
-    decision,
-    ...limits,
-    reason,
-    via,
-    signature,
-    at: runtime.now(),
-    counts: true,
-  };
-  if (!row.review) return { ...vote, mac: null };
-  return withVoteMac(context, row.id, vote);
+  id: Id<'perm'>,
+  { review, voter, decided }: CastVote,
+): Promise<Vote> {
+  const ordinal = review.nextOrdinal;
+  return withVoteMac(context, id, { ...decided, ordinal, name: voter?.name ?? null, counts: true });
 }
 
 interface CastVote {
-  row: ReviewedPermission;
-  /** Undefined without a review. */
+  review: ReviewState;
   voter: Voter | undefined;
-  decision: Pick<Vote, 'decision' | 'reason' | 'via'>;
-  limits: Limits;
-  signature: VoteSignature | null;
+  decided: MemberDecision;
 }
 
 /** Whether a vote ends the review: a denial, or the last approval that the rule demands. */
