@@ -63,7 +63,7 @@ export const approvePermissionRoute = new Hono().post(
   async (c) => {
     const { reason, scope, token_ttl, max_uses, series, ...signed } = c.req.valid('json');
     const decision = {
-      decision: 'approve' as const,
+      kind: 'approve' as const,
       narrowed: { scope, token_ttl, max_uses, series },
       reason: reason || null,
       via: 'api' as const,

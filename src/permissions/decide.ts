@@ -63,12 +63,12 @@ export async function decidePermission(
     requireMayDecide(atReading, {
       review: row.review,
       voter: state.voter,
-      decision: decision.decision,
+      decision: decision.kind,
       isSigned: context.verifySignature !== null,
       givesSeries: decision.narrowed.series !== undefined,
     });
     requireKeptSeries(context.principal.account, decision.narrowed.series);
-    const limits = limitsOf(row, decision.decision, decision.narrowed);
+    const limits = limitsOf(row, decision.kind, decision.narrowed);
     const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
     const decided = byMember(atReading, decision, limits, signature);
     const { review } = row;
@@ -83,13 +83,13 @@ export async function decidePermission(
 /** The decision of the calling member; null for the account's own token, which has no member. */
 function byMember(
   { principal, runtime }: UserContext,
-  { decision, reason, via }: Decision,
+  { kind, reason, via }: Decision,
   limits: Limits,
   signature: VoteSignature | null,
 ): MemberDecision | null {
   if (!principal.member) return null;
   const { id: by } = principal.member;
-  return { by, decision, ...limits, reason, via, signature, at: runtime.now() };
+  return { by, decision: kind, ...limits, reason, via, signature, at: runtime.now() };
 }
 
 /**
@@ -138,15 +138,15 @@ type FinalDecision =
 async function storeDecision(
   context: UserContext,
   row: ReviewedPermission,
-  { decision, reason, via }: Decision,
+  { kind, reason, via }: Decision,
   limits: Limits,
   final: FinalDecision,
 ): Promise<Permission> {
   const { scope, series } = limits;
   const decidedBy = deciderOf(context.principal);
-  const isApproval = decision === 'approve';
+  const isApproval = kind === 'approve';
   const votes = loggedVotes(final);
-  const entry = draftPermissionEntry(context, row, decision, {
+  const entry = draftPermissionEntry(context, row, kind, {
     scope,
     ...(isApproval && { token_id: withPrefix('token', row.id) }),
     ...digestDetails(row),

@@ -34,7 +34,7 @@ export const denyPermissionRoute = new Hono().post(
   async (c) => {
     const { reason, ...signed } = c.req.valid('json');
     const decision = {
-      decision: 'deny' as const,
+      kind: 'deny' as const,
       narrowed: {},
       reason: reason || null,
       via: 'api' as const,

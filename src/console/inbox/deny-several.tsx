@@ -105,7 +105,7 @@ function readInboxAddress(form: SentForm, { origin }: URL): URL {
 function readDenial(form: SentForm): Decision | { refusal: Refusal } {
   try {
     const { reason } = validate(Denial(), { reason: form.text('reason') });
-    return { decision: 'deny', narrowed: {}, reason: reason || null, via: 'console' };
+    return { kind: 'deny', narrowed: {}, reason: reason || null, via: 'console' };
   } catch (error) {
     return { refusal: refusalOf(error, form) };
   }

@@ -83,8 +83,8 @@ function settledBy({ status }: Permission): FlashKind | null {
   return status === 'approved' || status === 'denied' ? status : null;
 }
 
-function flashKindOf({ decision }: Decision): FlashKind {
-  return decision === 'approve' ? 'approval' : 'denial';
+function flashKindOf({ kind }: Decision): FlashKind {
+  return kind === 'approve' ? 'approval' : 'denial';
 }
 
 /** Revokes the token of the permission in the path. */
@@ -136,7 +136,7 @@ function readDecision(form: SentForm, row: ReviewedPermission) {
     { ...shared, ...limits },
     faults,
   );
-  const decision: Decision = { decision: kind, narrowed, reason: reason || null, via: 'console' };
+  const decision: Decision = { kind, narrowed, reason: reason || null, via: 'console' };
   return { decision, signed: { assertion, signed_at } };
 }
 

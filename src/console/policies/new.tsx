@@ -130,7 +130,7 @@ function requestOf(c: NewPolicyContext, text: string): SourceRequest | null {
  * page.
  */
 async function approve(c: NewPolicyContext, policy: string): Promise<Response> {
-  const decision: Decision = { decision: 'approve', narrowed: {}, reason: null, via: 'console' };
+  const decision: Decision = { kind: 'approve', narrowed: {}, reason: null, via: 'console' };
   const state = decisionState(c.var.loaded);
   try {
     await decidePermission(

@@ -9,7 +9,8 @@ import type { Limits, VoteDecision } from './review';
 interface SignedDecision {
   row: ReviewedPermission;
   member: Id<'member'>;
-  decision: { decision: VoteDecision; reason: string | null };
+  kind: VoteDecision;
+  reason: string | null;
   limits: Limits;
   signedAt: string;
 }
@@ -20,10 +21,9 @@ interface SignedDecision {
  */
 export function decisionStatement(
   { config, principal }: Context,
-  { row, member, ...signed }: SignedDecision,
+  { row, member, kind, reason, limits, signedAt }: SignedDecision,
 ) {
-  const { decision, reason } = signed.decision;
-  const { scope, tokenTtl, maxUses, series } = signed.limits;
+  const { scope, tokenTtl, maxUses, series } = limits;
   return {
     type: 'countersign/decision/v1',
     origin: config.publicUrl,
@@ -31,7 +31,7 @@ export function decisionStatement(
     member_id: member,
     permission_id: row.id,
     agent_id: row.agentId,
-    decision,
+    decision: kind,
     action: row.action,
     resource: row.resource,
     scope,
@@ -41,7 +41,7 @@ export function decisionStatement(
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     reason,
-    signed_at: signed.signedAt,
+    signed_at: signedAt,
   };
 }
 

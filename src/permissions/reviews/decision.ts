@@ -7,7 +7,7 @@ import type { Voter } from './voter';
 
 /** The decision of a person about a permission. */
 export interface Decision {
-  decision: VoteDecision;
+  kind: VoteDecision;
   narrowed: Narrowing;
   reason: string | null;
   via: DecisionSource;

@@ -208,7 +208,8 @@ async function isSignatureGenuine(
   const statement = decisionStatement(context, {
     row,
     member: vote.by,
-    decision: vote,
+    kind: vote.decision,
+    reason: vote.reason,
     limits: vote,
     signedAt,
   });
@@ -247,11 +248,11 @@ async function isSignatureGenuine(
 export async function readGenuine(
   context: Context,
   { permission, voterPasskeys }: Pick<DecisionState, 'permission' | 'voterPasskeys'>,
-  { decision }: Pick<Decision, 'decision'>,
+  { kind }: Pick<Decision, 'kind'>,
 ): Promise<ReviewedPermission> {
   const pending = requirePending(context, permission);
-  if (decision === 'approve') requireNotStopped(context.principal.account);
+  if (kind === 'approve') requireNotStopped(context.principal.account);
   const row = await withGenuineVotes(context, pending, voterPasskeys);
-  if (decision === 'approve') await requireGenuineRequest(context, row);
+  if (kind === 'approve') await requireGenuineRequest(context, row);
   return row;
 }

@@ -55,7 +55,7 @@ function incompleteSignature(missing: keyof Signed, given: keyof Signed): Proble
  */
 export function makeSignatureVerifier(
   context: UserContext,
-  decision: Pick<Decision, 'decision' | 'reason'>,
+  { kind, reason }: Pick<Decision, 'kind' | 'reason'>,
   { assertion, signed_at: signedAt }: Signed,
 ): DecidingContext['verifySignature'] {
   if (!assertion && signedAt === undefined) return null;
@@ -63,7 +63,14 @@ export function makeSignatureVerifier(
   if (signedAt === undefined) throw incompleteSignature('signed_at', 'assertion');
   return async (row, limits, passkey) => {
     const member = requireSigner(context);
-    const statement = decisionStatement(context, { row, member, decision, limits, signedAt });
+    const statement = decisionStatement(context, {
+      row,
+      member,
+      kind,
+      reason,
+      limits,
+      signedAt,
+    });
     const away = Math.abs((parseDateTime(signedAt) ?? 0) - context.runtime.now());
     if (away > SIGNING_TOLERANCE)
       throw invalidAssertion('body.signed_at', 'must be within 5 minutes of now');

@@ -142,7 +142,7 @@ export async function getStatement(
   requireMayDecide(context, {
     review: row.review,
     voter: state.voter,
-    decision: decision.decision,
+    decision: decision.kind,
     isSigned: true,
     givesSeries: decision.narrowed.series !== undefined,
   });
@@ -150,8 +150,9 @@ export async function getStatement(
   const statement = decisionStatement(context, {
     row,
     member: requireSigner(context),
-    decision,
-    limits: limitsOf(row, decision.decision, decision.narrowed),
+    kind: decision.kind,
+    reason: decision.reason,
+    limits: limitsOf(row, decision.kind, decision.narrowed),
     signedAt: formatTime(context.runtime.now()),
   });
   const challenge = toBase64Url(await statementHash(statement));
@@ -217,9 +218,9 @@ export const getStatementRoute = new Hono().post(
   noQuery(),
   body(StatementRequest),
   async (c) => {
-    const { decision, reason, ...narrowed } = c.req.valid('json');
+    const { decision: kind, reason, ...narrowed } = c.req.valid('json');
     const [path] = Object.keys(narrowed);
-    if (decision === 'deny' && path !== undefined) {
+    if (kind === 'deny' && path !== undefined) {
       throw invalidRequest([{ path: `body.${path}`, message: 'is only for approvals' }]);
     }
     const { loaded, context } = c.var;
@@ -227,7 +228,7 @@ export const getStatementRoute = new Hono().post(
       ...decisionState(loaded),
       passkeys: (loaded.passkeys ?? []).map(({ id }) => id),
     };
-    const input = { decision, narrowed, reason: reason || null, via: 'api' as const };
+    const input = { kind, narrowed, reason: reason || null, via: 'api' as const };
     return answer(c, await getStatement(context, state, input));
   },
 );

@@ -43,7 +43,7 @@ export async function submitDecision(
   const submitted = readFields(values, proposalOf(row));
   if ('errors' in submitted) return submitted;
   const { decision: kind, reason, ...narrowed } = submitted;
-  const decision: Decision = { decision: kind, narrowed, reason: reason ?? null, via: 'slack' };
+  const decision: Decision = { kind, narrowed, reason: reason ?? null, via: 'slack' };
   try {
     await decidePermission({ ...context, verifySignature: null }, state, decision);
     return null;
