@@ -6,7 +6,7 @@ import { Problem } from '../errors';
 import type { AppEnv, Scope } from '../http/context';
 import { preloadPermissionWithContents } from '../permissions/contents';
 import { preloadPermission } from '../permissions/find-permission';
-import { preloadDecidable } from '../permissions/preload-decidable';
+import { preloadCard } from '../permissions/preload-card';
 import { preloadPolicy } from '../policies/update';
 import { preloadReceipt } from '../receipts/get-receipt';
 import { preloadChannel } from '../receivers/channels/channel';
@@ -134,12 +134,8 @@ export const pages = new Hono<AppEnv>()
   .post('/console', consoleAccess(DECIDE, undefined, SHOWS_ONLY), showTypedDenial)
   .get('/console/waiting', consoleAccess(null, undefined, { countsForScripts: true }), sendWaiting)
   .post('/console/deny', consoleAccess(DECIDE), denySeveral)
-  .get('/console/permissions/:id', consoleAccess('permissions:read', preloadDecidable), showCard)
-  .post(
-    '/console/permissions/:id',
-    consoleAccess(DECIDE, preloadDecidable, SHOWS_ONLY),
-    showTypedCard,
-  )
+  .get('/console/permissions/:id', consoleAccess('permissions:read', preloadCard), showCard)
+  .post('/console/permissions/:id', consoleAccess(DECIDE, preloadCard, SHOWS_ONLY), showTypedCard)
   .get(
     '/console/permissions/:id/state',
     consoleAccess('permissions:read', preloadPermission),

@@ -1,9 +1,12 @@
 import { type Id, parseId } from '../../lib/typeid';
 import { decidePermission } from '../../permissions/decide';
 import { Denial } from '../../permissions/deny';
-import { loadDecision } from '../../permissions/preload-decidable';
 import type { Decision } from '../../permissions/reviews/decision';
-import { decidingContext, decisionState } from '../../permissions/reviews/preload-decision';
+import {
+  decidingContext,
+  decisionState,
+  loadDecision,
+} from '../../permissions/reviews/preload-decision';
 import { type Refusal, readForm, refusalOf, type SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { LinkButton, PAGE_SIZE } from '../parts/blocks';

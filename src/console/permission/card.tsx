@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { requirePermission } from '../../permissions/find-permission';
 import { type Permission, type ReviewedPermission, statusAt } from '../../permissions/permission';
-import type { preloadDecidable } from '../../permissions/preload-decidable';
+import type { preloadCard } from '../../permissions/preload-card';
 import { type Refusal, readForm, type SentForm } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
@@ -26,7 +26,7 @@ import { Story } from './story';
 import { Votes } from './votes';
 import { NobodyNotified, WhoWasTold } from './who-was-told';
 
-export type CardContext = PreloadedContext<typeof preloadDecidable>;
+export type CardContext = PreloadedContext<typeof preloadCard>;
 
 /** Shows a request with everything that one needs to decide it, or how it was decided. */
 export function showCard(c: CardContext): Promise<Response> {

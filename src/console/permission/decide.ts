@@ -8,7 +8,7 @@ import { Denial } from '../../permissions/deny';
 import { type preloadPermission, requirePermission } from '../../permissions/find-permission';
 import { proposedLimits } from '../../permissions/limits';
 import type { Permission, ReviewedPermission } from '../../permissions/permission';
-import { loadDecidable } from '../../permissions/preload-decidable';
+import { reloadCard } from '../../permissions/preload-card';
 import type { Decision } from '../../permissions/reviews/decision';
 import {
   decidingContext,
@@ -74,7 +74,7 @@ export async function decide(c: DecisionContext): Promise<Response> {
       return goToNext(c, decided, settledBy(decided) ?? flashKindOf(decision));
     return redirectWithFlash(c, cardAddress(row.id, agentOfQueue(c)), flashKindOf(decision));
   } catch (error) {
-    return sendCard(c, await loadDecidable(c, context), { refusal: refusalOf(error), form });
+    return sendCard(c, await reloadCard(c, context), { refusal: refusalOf(error), form });
   }
 }
 

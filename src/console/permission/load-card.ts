@@ -12,7 +12,7 @@ import {
   presentPermission,
   type ReviewedPermission,
 } from '../../permissions/permission';
-import type { preloadDecidable } from '../../permissions/preload-decidable';
+import type { preloadCard } from '../../permissions/preload-card';
 import type { Preview } from '../../permissions/preview';
 import { type Standing, standingOf } from '../../permissions/reviews/voter';
 import type { SeriesUsage } from '../../permissions/series/usage';
@@ -33,7 +33,7 @@ const MAX_ENTRIES = 100;
 const MAX_NOTIFICATIONS = 100;
 
 /** The rows that are preloaded for a card. */
-export type PreloadedCard = LoadedRows<Awaited<ReturnType<typeof preloadDecidable>>>;
+export type PreloadedCard = LoadedRows<Awaited<ReturnType<typeof preloadCard>>>;
 
 /** A permission with everything that its page shows to one reader. */
 export interface Card {

@@ -1,14 +1,15 @@
 import { and, eq, getTableColumns, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
+import { loadNonNull, type Reader } from '../../db/database';
 import { isPasskeyOf } from '../../db/passkeys-by-member';
 import { isAgentOfPermission, isReviewOfPermission } from '../../db/permission-joins';
 import { agents, members, passkeys, permissions, reviews, votes } from '../../db/schema';
+import { actorOf } from '../../http/activity';
 import type { RequestContext, UserContext } from '../../http/context';
 import { readJson, readObject } from '../../http/input';
 import type { CallerSql } from '../../identity/credentials';
 import { fromBase64Url } from '../../lib/bytes';
 import { isJsonObject } from '../../lib/json';
-import { type Id, parseId } from '../../lib/typeid';
+import { type Id, idBytes, parseId } from '../../lib/typeid';
 import { findReviewedPermission } from '../find-permission';
 import type { DecidingContext, Decision, DecisionState } from './decision';
 import { voterColumns } from './reviewers';
@@ -90,6 +91,25 @@ function selectVoterPasskeys(reader: Reader, account: SQL<number>, id: Id<'perm'
         isNotNull(votes.signature),
       ),
     );
+}
+
+/**
+ * Loads what an unsigned decision on a permission depends on. Decisions whose states are loaded at
+ * once with the reader of a page take one round trip.
+ */
+export async function loadDecision(
+  { principal, reader, runtime }: UserContext,
+  { id }: { id: Id<'perm'> },
+) {
+  const queries = selectDecision(reader, {
+    account: sql<number>`${principal.account.number}`,
+    callerId: sql`${idBytes(actorOf(principal))}`,
+    id,
+    assertion: undefined,
+    now: runtime.now(),
+  });
+  const [permission, voter] = await loadNonNull(reader, [queries.permission, queries.voter]);
+  return { permission, voter };
 }
 
 /** The rows that {@link preloadDecision} found. */
