@@ -116,7 +116,7 @@ export async function askForCall(context: AgentContext, call: NewCall): Promise<
       ],
     });
   try {
-    if (ruling.useEntry) {
+    if (ruling.kind === 'decided' && ruling.useEntry) {
       const used = { id, account, use: ruling.useEntry };
       await untilCertain(context, used, store);
       return { kind: 'used', permission: used };
@@ -126,15 +126,16 @@ export async function askForCall(context: AgentContext, call: NewCall): Promise<
     if (isOutdated(error)) return { kind: 'changed' };
     throw error;
   }
-  if (ruling.columns.status === 'denied')
+  if (ruling.kind === 'decided' && ruling.columns.status === 'denied')
     throw denied({ id, decisionReason: ruling.columns.decisionReason ?? null });
   return { kind: 'pending', id };
 }
 
 /** If the ruling approves, adds the entry and columns of the token's first use. */
 function takeUseAtOnce(context: AgentContext, draft: DraftRequest, ruling: Ruling): Ruling {
+  if (ruling.kind === 'waits' || !draft.connectionId) return ruling;
   const { status, grantedScope, policyId = null } = ruling.columns;
-  if (status !== 'approved' || !draft.connectionId) return ruling;
+  if (status !== 'approved') return ruling;
   const scope = grantedScope ?? draft.input.scope;
   return {
     ...ruling,

@@ -10,7 +10,7 @@ import { covers, type SeriesCandidate } from '../series/covers';
 import { giversOf, isGenuineSeries, isLive, isSeries, type SeriesRow } from '../series/series';
 import { newTokenColumns } from '../tokens/new-token-columns';
 import type { DraftRequest } from './permission-request';
-import { type Ruling, RulingOutdated } from './ruling';
+import { type InstantDecision, RulingOutdated } from './ruling';
 
 /**
  * Returns the series among the live ones of an agent to which a request belongs, and which people
@@ -40,7 +40,7 @@ export async function approveBySeries(
   { subject, input, act }: DraftRequest,
   row: SeriesRow,
   policies: readonly PolicyRow[],
-): Promise<Ruling> {
+): Promise<InstantDecision> {
   const now = context.runtime.now();
   const { scope, token_ttl } = input;
   const tokenTtl = Math.min(token_ttl, row.tokenTtl);
@@ -54,6 +54,7 @@ export async function approveBySeries(
     series: { permission_id: row.permission, given_by: giversOf(row) },
   });
   return {
+    kind: 'decided',
     columns: { status: 'approved', decidedBy: row.permission, decidedAt: now, ...token },
     entry,
     guard: liveSeriesGuard(row, arePoliciesUnchanged(subject.account, policies), now),

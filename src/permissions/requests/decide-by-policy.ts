@@ -6,7 +6,7 @@ import { digestDetails, draftPermissionEntry } from '../draft-entry';
 import { capLimits } from '../limits';
 import { newTokenColumns } from '../tokens/new-token-columns';
 import type { DraftRequest } from './permission-request';
-import { type Ruling, RulingOutdated } from './ruling';
+import { type InstantDecision, RulingOutdated } from './ruling';
 
 /**
  * Denies a request, or approves it with a token. An approval by a policy with a budget counts in
@@ -16,7 +16,7 @@ export async function decideByPolicy(
   context: AgentContext,
   draft: DraftRequest,
   policy: PolicyRow,
-): Promise<Ruling> {
+): Promise<InstantDecision> {
   const { subject, input, act } = draft;
   const details = {
     scope: input.scope,
@@ -34,12 +34,13 @@ export async function decideByPolicy(
   };
   if (policy.effect === 'deny') {
     const entry = draftPermissionEntry(context, subject, 'deny', details);
-    return { columns: { status: 'denied', ...decided }, entry };
+    return { kind: 'decided', columns: { status: 'denied', ...decided }, entry };
   }
   const token = await newTokenColumns(context, capLimits(input, policy));
   const token_id = withPrefix('token', subject.id);
   const entry = draftPermissionEntry(context, subject, 'approve', { ...details, token_id });
   return {
+    kind: 'decided',
     columns: { status: 'approved', ...decided, ...token },
     entry,
     ...budgetUse(context, draft, policy),

@@ -6,15 +6,16 @@ import type { PermissionRow } from '../permission';
 import type { ReviewState } from '../reviews/review';
 
 /** The first state of a new request: it is decided at once, or it waits for people. */
-export interface Ruling {
+export type Ruling = InstantDecision | Wait;
+
+/** A policy or a series decides the request at once. */
+export interface InstantDecision {
+  kind: 'decided';
   /** The columns of the permission that it sets. */
-  columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'>;
-  /** The entry of the decision; none if the request waits. */
-  entry?: Entry;
+  columns: Partial<PermissionRow> & { status: 'approved' | 'denied' };
+  entry: Entry;
   /** The entry of the use, if an approved request takes it at once. */
   useEntry?: Entry;
-  /** The review that the request waits for; none if anybody who may decide can. */
-  review?: ReviewState;
   /**
    * The condition for storing the request. With the error {@link RulingOutdated} the request is
    * weighed again.
@@ -22,6 +23,13 @@ export interface Ruling {
   guard?: Guard;
   /** Makes the statement that counts the approval, in the transaction that stores it. */
   countApproval?: (write: StateWriter) => Statement;
+}
+
+/** The request waits for people. */
+export interface Wait {
+  kind: 'waits';
+  /** Null if anybody who may decide can. */
+  review: ReviewState | null;
 }
 
 /** A policy or series of the ruling has changed before it was stored. Nothing was written. */

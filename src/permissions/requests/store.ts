@@ -46,7 +46,8 @@ export async function storeRequest(
 ): Promise<Permission> {
   const { principal, reader, runtime, ledger } = context;
   const { subject, input } = draft;
-  const { review, guard, countApproval } = ruling;
+  const review = ruling.kind === 'waits' ? ruling.review : null;
+  const decision = ruling.kind === 'decided' ? ruling : null;
   const row = await draftRow(context, draft, ruling);
   const now = runtime.now();
   const tokens = await signActiveTokens(context, [row], now);
@@ -56,18 +57,18 @@ export async function storeRequest(
   };
   const shownReview = review && completeReviewSql(row, review, permission.review);
   const contents = contentsRow(subject, input);
-  const request = draftRequestEntry(context, draft, ruling);
+  const request = draftRequestEntry(context, draft, review);
   const committed = await ledger.commit({
     guards: [
       ...also.guards,
-      ...(guard ? [guard] : []),
+      ...(decision?.guard ? [decision.guard] : []),
       ...(row.status === 'pending' ? [pendingQuotaGuard(subject)] : []),
     ],
     changes: (write) => [
       insertPermission(write, row, draft, ruling),
       ...(contents ? [write.insert(permissionContents).values(contents)] : []),
       ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
-      ...(countApproval ? [countApproval(write)] : []),
+      ...(decision?.countApproval ? [decision.countApproval(write)] : []),
       ...also.changes(write),
     ],
     reads: shownReview
@@ -91,12 +92,12 @@ export async function storeRequest(
 async function draftRow(
   context: AgentContext,
   { subject, input, act, connectionId }: DraftRequest,
-  { review, columns }: Ruling,
+  ruling: Ruling,
 ): Promise<ReviewedPermission> {
   const now = context.runtime.now();
   return await withRequestMac(context, {
     ...UNDECIDED,
-    review: review ?? null,
+    review: ruling.kind === 'waits' ? ruling.review : null,
     ...subject,
     ...act,
     connectionId,
@@ -111,11 +112,12 @@ async function draftRow(
     expiresAt: now + input.expires_in * SECOND,
     createdAt: now,
     updatedAt: now,
-    ...columns,
+    ...(ruling.kind === 'decided' && ruling.columns),
   });
 }
 
 const UNDECIDED = {
+  status: 'pending',
   eraseAt: null,
   grantedScope: null,
   grantedSeries: null,
@@ -133,8 +135,10 @@ const UNDECIDED = {
 } as const;
 
 /** The entries that follow the one of the request: of its decision, and of its use. */
-function furtherEntries({ entry, useEntry }: Ruling): Entry[] {
-  return [entry, useEntry].filter((each) => each !== undefined);
+function furtherEntries(ruling: Ruling): Entry[] {
+  if (ruling.kind === 'waits') return [];
+  const { entry, useEntry } = ruling;
+  return useEntry ? [entry, useEntry] : [entry];
 }
 
 /** Makes the statement that inserts a new permission, whose entries are appended before. */
@@ -162,7 +166,7 @@ const insertStatement = prepareWrite((write: Pick<StateWriter, 'insert'>) => {
 function draftRequestEntry(
   context: AgentContext,
   { subject, input, act }: DraftRequest,
-  { review }: Ruling,
+  review: ReviewState | null,
 ) {
   return draftPermissionEntry(context, subject, 'request', {
     scope: input.scope,

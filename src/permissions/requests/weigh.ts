@@ -34,12 +34,13 @@ export async function weighRequest(
   { policies, liveSeries }: Rules,
   staleReads: number,
 ): Promise<Ruling> {
-  if (staleReads < MAX_STALE_READS) return await weigh(context, draft, { policies, liveSeries });
+  if (staleReads < MAX_STALE_READS)
+    return await applyRules(context, draft, { policies, liveSeries });
   const others = policies.filter(({ effect }) => effect !== 'approve');
-  return await weigh(context, draft, { policies: others, liveSeries: [] });
+  return await applyRules(context, draft, { policies: others, liveSeries: [] });
 }
 
-async function weigh(
+async function applyRules(
   context: AgentContext,
   draft: DraftRequest,
   { policies, liveSeries }: Rules,
@@ -54,7 +55,6 @@ async function weigh(
   const candidate = { ...draft.input, connectionId: draft.connectionId, reviewPolicy: policy };
   const series = await findSeries(context, liveSeries, candidate);
   if (series) return await approveBySeries(context, draft, series, policies);
-  const columns = { status: 'pending' as const };
-  if (!policy) return { columns };
-  return { columns, review: startReview(policy, draft.input, { owner, now }) };
+  const review = policy && startReview(policy, draft.input, { owner, now });
+  return { kind: 'waits', review };
 }
