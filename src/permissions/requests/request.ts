@@ -72,8 +72,8 @@ export async function requestPermission(
   requireNotStopped(account);
   if (existing) return await showExisting(context, draft, existing);
   let rules: Rules = { policies, liveSeries };
-  for (let outdated = 0; ; ) {
-    const ruling = await weighRequest(context, draft, rules, outdated);
+  for (let staleReads = 0; ; ) {
+    const ruling = await weighRequest(context, draft, rules, staleReads);
     try {
       return { permission: await storeRequest(context, draft, ruling), isNew: true };
     } catch (error) {
@@ -85,7 +85,7 @@ export async function requestPermission(
       // The request that took the external id was erased meanwhile.
       if (isExternalIdTaken(error)) throw unavailable();
       if (!isOutdated) throw error;
-      outdated += 1;
+      staleReads += 1;
       rules = loaded;
     }
   }

@@ -1,3 +1,4 @@
+import { proposedLimits } from '../../../permissions/limits';
 import {
   type Permission,
   presentPermission,
@@ -26,16 +27,11 @@ export function presentForPeople(row: ReviewedPermission, now: number): Permissi
   return presentPermission(row, now, { kind: 'user' });
 }
 
-/** How many votes a permission has. */
-export function voteCount({ review }: ReviewedPermission): number {
-  return review?.votes.length ?? 0;
-}
-
 /**
  * The limits that an approval may narrow: those that the votes so far have left, or else the
  * requested ones.
  */
 export function proposalOf(row: ReviewedPermission): DecisionModal['proposal'] {
-  const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
+  const { scope, tokenTtl, maxUses } = proposedLimits(row);
   return { scope, token_ttl: tokenTtl, max_uses: maxUses };
 }

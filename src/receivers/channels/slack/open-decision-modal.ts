@@ -1,5 +1,6 @@
 import type { Config, Runtime } from '../../../env';
 import { ROLE_SCOPES } from '../../../identity/roles';
+import { countVotes } from '../../../permissions/reviews/review';
 import { standingOf } from '../../../permissions/reviews/voter';
 import { cardUrl } from '../message';
 import type { ActedOn, CalledChannel } from './called-channel';
@@ -9,7 +10,6 @@ import {
   NO_REQUEST,
   presentForPeople,
   proposalOf,
-  voteCount,
 } from './decidable';
 import type { Interaction } from './interaction';
 import { signLinkAddress } from './link-address';
@@ -81,6 +81,6 @@ function modalContentOf(
     agentName,
     cardUrl: url,
     proposal: proposalOf(row),
-    votes: voteCount(row),
+    votes: countVotes(row),
   };
 }

@@ -3,7 +3,8 @@ import type { UserContext } from '../../../http/context';
 import { CredentialEnded } from '../../../ledger/authority';
 import { decidePermission } from '../../../permissions/decide';
 import type { Decision, DecisionState } from '../../../permissions/reviews/decision';
-import { findObstacle, MAY_NOT_DECIDE, NO_REQUEST, proposalOf, voteCount } from './decidable';
+import { countVotes } from '../../../permissions/reviews/review';
+import { findObstacle, MAY_NOT_DECIDE, NO_REQUEST, proposalOf } from './decidable';
 import type { Interaction } from './interaction';
 import { DECIDED_ELSEWHERE } from './message';
 import { makeRefusal, type Refusal, readFields } from './read-fields';
@@ -39,7 +40,7 @@ export async function submitDecision(
   const obstacle = findObstacle(row, runtime.now());
   if (obstacle !== null) return makeRefusal(obstacle);
   if (!principal.scopes.includes('permissions:decide')) return makeRefusal(MAY_NOT_DECIDE);
-  if (voteCount(row) !== votes) return makeRefusal(VOTED_MEANWHILE);
+  if (countVotes(row) !== votes) return makeRefusal(VOTED_MEANWHILE);
   const submitted = readFields(values, proposalOf(row));
   if ('errors' in submitted) return submitted;
   const { decision: kind, reason, ...narrowed } = submitted;
