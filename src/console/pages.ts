@@ -65,7 +65,7 @@ import {
   sendStatement,
 } from './permission/decide';
 import { sendState } from './permission/live-state';
-import { skip } from './permission/queue';
+import { skip } from './permission/next-request';
 import { sendReceipt } from './permission/receipt';
 import { sendSentence } from './policies/live-sentence';
 import { makePolicy, preloadSourceRequest, showNewPolicy } from './policies/new';

@@ -16,7 +16,7 @@ import {
 } from '../parts/request';
 import { pluralOf } from '../parts/words';
 import { fieldText } from '../permission/argument-text';
-import { cardAddress } from '../permission/queue';
+import { cardAddress } from '../permission/next-request';
 import { DENY_FORM } from './deny-bar';
 
 /** How many limits, and how many amounts of the preview, a line shows. */

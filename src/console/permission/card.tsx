@@ -17,10 +17,10 @@ import { DecisionForm } from './decision-form';
 import { Ending } from './ending';
 import { LiveState } from './live-state';
 import { type Card, loadCard, type PreloadedCard } from './load-card';
+import { agentOfInbox } from './next-request';
 import { OutcomeSection } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
 import { Contradictions, hasMoreThanTitle, PreviewCard } from './preview';
-import { agentOfQueue } from './queue';
 import { SimilarRequests } from './similar-requests';
 import { Story } from './story';
 import { Votes } from './votes';
@@ -76,7 +76,7 @@ export async function sendCard(
 ): Promise<Response> {
   const card = await loadCard(c, loaded);
   const { permission, isPending, isOfConnection, input, preview } = card;
-  const agentId = agentOfQueue(c);
+  const agentId = agentOfInbox(c);
   return sendPage(c, {
     title: `${card.name} · ${permission.resource}`,
     names: card.names,
@@ -123,7 +123,7 @@ function flashOf(c: SignedInRequest, { permission, row, next }: Card): Child {
       row={row}
       next={next}
       waiting={waiting}
-      agentId={agentOfQueue(c)}
+      agentId={agentOfInbox(c)}
     />
   );
 }
@@ -166,7 +166,7 @@ function Deciding({ c, card, refused }: DecidingProps) {
           standing={standing}
           principal={c.var.signedIn.context.principal}
           hasPasskey={card.hasPasskey}
-          agentId={agentOfQueue(c)}
+          agentId={agentOfInbox(c)}
           {...refused}
         />
       )}

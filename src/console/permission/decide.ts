@@ -24,7 +24,7 @@ import type { PreloadedContext } from '../session/access';
 import { type FlashKind, redirectWithFlash } from '../session/flash';
 import { sendCard } from './card';
 import { findLimitFaults, readLimits } from './limits-fields';
-import { agentOfQueue, cardAddress, goToNext } from './queue';
+import { agentOfInbox, cardAddress, goToNext } from './next-request';
 
 /**
  * Preloads what a form's decision depends on: as `preloadDecision`, for a form instead of a JSON
@@ -72,7 +72,7 @@ export async function decide(c: DecisionContext): Promise<Response> {
     );
     if (c.req.query('queue') !== undefined)
       return goToNext(c, decided, settledBy(decided) ?? flashKindOf(decision));
-    return redirectWithFlash(c, cardAddress(row.id, agentOfQueue(c)), flashKindOf(decision));
+    return redirectWithFlash(c, cardAddress(row.id, agentOfInbox(c)), flashKindOf(decision));
   } catch (error) {
     return sendCard(c, await reloadCard(c, context), { refusal: refusalOf(error), form });
   }

@@ -2,7 +2,7 @@ import type { ReviewedPermission } from '../../permissions/permission';
 import { ZoneField } from '../audit/presets';
 import { CsrfField } from '../frame/page';
 import { Written } from '../parts/inline';
-import { cardAddress } from './queue';
+import { cardAddress } from './next-request';
 
 interface DecisionBarProps {
   row: ReviewedPermission;

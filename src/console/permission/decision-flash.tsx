@@ -11,7 +11,7 @@ import { LinkButton } from '../parts/blocks';
 import { Action } from '../parts/form';
 import { Count, joinElements, Named, Time } from '../parts/inline';
 import type { Flash, FlashKind } from '../session/flash';
-import { cardAddress, inboxAddress } from './queue';
+import { cardAddress, inboxAddress } from './next-request';
 
 /** Of more reviewers, the sentence says only how many approvals it waits for. */
 const MAX_NAMED = 3;

@@ -16,7 +16,7 @@ import { RefusalProvider } from '../parts/refusal';
 import { SeriesFields } from '../series/series-fields';
 import { DecisionBar } from './decision-bar';
 import { hasNarrowedScope, LimitsFields } from './limits-fields';
-import { cardAddress } from './queue';
+import { cardAddress } from './next-request';
 
 const REASONS = [
   'Looks right',

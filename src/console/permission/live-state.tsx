@@ -3,7 +3,7 @@ import { type Permission, type ReviewedPermission, statusAt } from '../../permis
 import { sendPart } from '../frame/page';
 import { LivePart } from '../parts/live';
 import type { PreloadedContext } from '../session/access';
-import { agentOfQueue, cardAddress } from './queue';
+import { agentOfInbox, cardAddress } from './next-request';
 
 /** How often an open card looks whether its request has changed, in seconds. */
 const INTERVAL = 10;
@@ -59,5 +59,5 @@ export async function sendState(c: PreloadedContext<typeof preloadPermission>): 
   const row = requirePermission(signedIn.context.principal, loaded.permission?.[0]);
   const status = statusAt(row, runtime.now());
   const seen = c.req.query('seen') ?? '';
-  return sendPart(c, <LiveState row={row} status={status} seen={seen} agentId={agentOfQueue(c)} />);
+  return sendPart(c, <LiveState row={row} status={status} seen={seen} agentId={agentOfInbox(c)} />);
 }

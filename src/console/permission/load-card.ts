@@ -21,7 +21,7 @@ import { listNotifications } from '../../receivers/channels/notifications';
 import { loadNames, type Names } from '../frame/names';
 import { numbersOf } from '../frame/page';
 import type { SignedInRequest } from '../session/access';
-import { findNext } from './queue';
+import { findNext } from './next-request';
 import { listSimilar } from './similar-requests';
 
 /**

@@ -36,7 +36,7 @@ function agentQuery(agentId: string | undefined): string {
 }
 
 /** The agent to whose requests the inbox was limited, from which the page was opened. */
-export function agentOfQueue({ req }: Pick<RequestContext, 'req'>): string | undefined {
+export function agentOfInbox({ req }: Pick<RequestContext, 'req'>): string | undefined {
   return req.query('agent_id') || undefined;
 }
 
@@ -52,7 +52,7 @@ export async function findNext(
   const { data } = await listWaiting(context, {
     limit: aside.length + 2,
     waitsFor: 'caller',
-    agent_id: agentOfQueue(c),
+    agent_id: agentOfInbox(c),
   });
   const others = data.filter(({ permission }) => permission.id !== current);
   return others.find(({ permission }) => !aside.includes(permission.id)) ?? others[0];
@@ -67,7 +67,7 @@ export async function goToNext<Q extends NamedQueries>(
   permission: Permission,
   kind: FlashKind,
 ): Promise<Response> {
-  const agentId = agentOfQueue(c);
+  const agentId = agentOfInbox(c);
   const { id, action, resource } = permission;
   const next = await findNext(c, id).catch(() => undefined);
   const isNew = next && !c.var.signedIn.aside.includes(next.permission.id);
