@@ -100,9 +100,9 @@ export async function finishPage(
 }
 
 /**
- * Returns the statement that updates the deliveries that are still pending: others were completed or canceled meanwhile. The
- * receiver's number comes from the JSON rows: as a parameter it would make SQLite scan all
- * deliveries of the receiver.
+ * Returns the statement that updates the deliveries that are still pending: others were completed
+ * or canceled meanwhile. The receiver's number comes from the JSON rows: as a parameter it would
+ * make SQLite scan all deliveries of the receiver.
  */
 export function writeUpdates(
   write: Pick<InternalWriter, 'update'>,
