@@ -57,8 +57,11 @@ function takesIdempotencyKey(method: string, { callers, ignoresKey }: Descriptio
   return method === 'post' && callers !== undefined && !ignoresKey;
 }
 
-function pathParameter(prefix: Prefix) {
-  return idField(prefix).meta({ description: `The identifier, \`${prefix}_…\`.` });
+function pathParameter(pathId: NonNullable<Description['pathId']>) {
+  const [prefix, ...others] = [pathId].flat() as [Prefix, ...Prefix[]];
+  const description = `The identifier, ${[prefix, ...others].map((each) => `\`${each}_…\``).join(' or ')}.`;
+  if (others.length === 0) return idField(prefix).meta({ description });
+  return z.union([idField(prefix), ...others.map(idField)]).meta({ description });
 }
 
 function requestHeader(name: keyof typeof REQUEST_HEADERS) {

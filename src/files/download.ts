@@ -188,7 +188,7 @@ async function readFile(bucket: R2Bucket, { key }: Download, range: ByteRange | 
 function downloadExpired(): Problem {
   return new Problem(
     'download_expired',
-    'The download has expired. Read the export again, or request a new one.',
+    'The download has expired. Read the export or report again, or request a new one.',
   );
 }
 
@@ -224,7 +224,7 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
       'download_expired',
       'range_not_satisfiable',
     ],
-    pathId: 'export',
+    pathId: ['export', 'report'],
   }),
   query(SignedAddressQuery),
   async (c) => {

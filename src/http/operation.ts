@@ -61,8 +61,8 @@ export interface Description {
     'status' | 'schema' | 'contentType' | 'revalidates' | 'mayExist' | 'hasRanges'
   >;
   callers?: AllowedCaller[];
-  /** The prefix of the identifier `:id` in the path, if that is the only parameter. */
-  pathId?: Prefix;
+  /** The prefixes of the identifier `:id` in the path, if that is the only parameter. */
+  pathId?: Prefix | readonly [Prefix, ...Prefix[]];
   /** All parameters in the path, if it has any other than `:id`. */
   path?: () => z.ZodObject;
   query?: () => z.ZodType;
@@ -137,11 +137,12 @@ interface OperationDescription<T>
  */
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;
+  const prefixes = pathId === undefined ? [] : [pathId].flat();
   const middleware = createMiddleware<{ Variables: AppEnv['Variables'] & { success: Success<T> } }>(
     async (c, next) => {
       c.set('route', routePath(c));
-      const id = pathId && parseId(pathId, c.req.param('id') ?? '');
-      if (id) c.set('target', id);
+      const text = c.req.param('id') ?? '';
+      if (prefixes.some((prefix) => parseId(prefix, text))) c.set('target', text);
       c.set('success', success);
       c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
       await next();

@@ -72,8 +72,9 @@ export async function decidePermission(
     const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
     const decided = byMember(atReading, decision, limits, signature);
     const { review } = row;
-    if (!review || !decided)
+    if (!review)
       return storeDecision(atReading, row, decision, limits, { kind: 'direct', decided });
+    if (!decided) throw new Error('a caller who is no member was admitted to a review');
     const vote = await makeVote(atReading, row.id, { review, voter: state.voter, decided });
     if (!isLastVote(review, vote)) return storeVote(atReading, row, review, vote);
     return storeDecision(atReading, row, decision, limits, { kind: 'vote', review, vote });

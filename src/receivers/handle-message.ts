@@ -18,7 +18,7 @@ import { fanOut } from './fan-out/fan-out';
 //    - `draft-deliveries.ts` drafts a delivery for each webhook that wants an event, and for each
 //      recipient in the plan.
 //    - `write-deliveries.ts` writes the drafts in one transaction.
-//    It sends a queue message for each receiver.
+//    It sends a queue message for each receiver but one, to which this worker delivers itself.
 //    A message in somebody's quiet hours waits in `held_messages` until
 //    `fan-out/release-held.ts` makes it a delivery.
 // 3. `dispatch/claim.ts` gives the receiver to one worker, with the deliveries that are due.
@@ -26,8 +26,8 @@ import { fanOut } from './fan-out/fan-out';
 //    PreparedAttempt → AttemptResult → DeliveryUpdate.
 //    - `cancel.ts` records as failed what was pending when the receiver was disabled.
 //    - `open-sender.ts` opens the sender to the receiver, which prepares each attempt:
-//      `webhooks/open.ts` writes and signs the payload, `channels/{email,slack,push}/open.ts`
-//      compose the message.
+//      `webhooks/open.ts` reads or builds the payload and signs it,
+//      `channels/{email,slack,push}/open.ts` compose the message.
 //    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
 //    - `update-delivery.ts` decides the new state of the delivery: succeeded, pending until a
 //      retry, or failed.

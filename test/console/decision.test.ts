@@ -774,6 +774,24 @@ describe('a review', () => {
     expect((await owner.browser.submit(`${path}/decide`, { decision: 'deny' })).status).toBe(303);
   });
 
+  it('lets the owner of the agent deny, also where owners may approve but this one is no reviewer', async () => {
+    const rule = { roles: ['admin'], allow_self: true };
+    const { account, agent, people } = await makeReview(rule, ['approver', 'admin']);
+    const [owner] = people;
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owner.id });
+    const { id } = await agent.request();
+    const path = `/console/permissions/${id}`;
+    const card = (await owner.browser.get(path)).text;
+    expect(readText(card)).toContain('You can deny it.');
+    expect([card.includes('value="approve"'), card.includes('value="deny"')]).toEqual([
+      false,
+      true,
+    ]);
+    const refused = await owner.browser.submit(`${path}/decide`, { decision: 'approve' });
+    expect(refused.status).toBe(403);
+    expect((await owner.browser.submit(`${path}/decide`, { decision: 'deny' })).status).toBe(303);
+  });
+
   it('with signatures takes an approval only with the passkey of the member', async () => {
     const { account, agent, people } = await makeReview({ passkey: true });
     const [ada] = people;

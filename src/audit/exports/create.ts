@@ -70,7 +70,7 @@ export async function createExport(
   const { format, start_date, agent_id, event_types, include_details, bom } = input;
   const { principal, runtime, config } = context;
   const now = runtime.now();
-  const end_date = endToday(input.end_date, now);
+  const end_date = endTodayAtLatest(input.end_date, now);
   requireDateOrder('body', { start_date, end_date });
   readDetailFilter('body', input);
   const request: ExportRequest = {
@@ -103,8 +103,8 @@ export async function createExport(
   return shown;
 }
 
-/** The end of a range, or that of today in UTC if it is later. */
-function endToday(end: DateBound, now: number): DateBound {
+/** The end of a range, at most the end of today in UTC. */
+function endTodayAtLatest(end: DateBound, now: number): DateBound {
   const time = (Math.floor(now / DAY) + 1) * DAY;
   if (end.bound <= time) return end;
   return { text: formatTime(time), written: time, bound: time };

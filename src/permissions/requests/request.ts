@@ -50,8 +50,8 @@ interface RequestPermissionContext extends AgentContext {
  * permission as it is now, and writes nothing. If several such requests come at the same time, one
  * creates the permission and the others return it.
  *
- * If the policy or the series that approves it is changed, or is used up, before the approval is
- * stored, weighs the request again. After three such races people decide.
+ * If the policy with a budget, or the series, that approves it is changed or used up before the
+ * approval is stored, weighs the request again. After three such races people decide.
  * @throws Problem `invalid_request`, `account_stopped`; `conflict` if the agent or the account has
  *   the maximum number of pending requests, or the log is full; `external_id_conflict` if another
  *   request of the agent has the external id

@@ -61,7 +61,7 @@ interface Counted {
 }
 
 /**
- * Counts the members to whom {@link matchesRule} applies, as SQL. Starts from the roles and ids in
+ * Counts the members whom a rule names, by id or by role, as SQL. Starts from the roles and ids in
  * the rule, and reads each member by an index: what it reads depends on the rule and the limit, and
  * not on how many members the account has.
  */

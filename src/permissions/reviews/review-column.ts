@@ -1,9 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { DECISION_SOURCES, type ReviewRule, reviews, VOTE_DECISIONS } from '../../db/schema';
+import { codeOf } from '../../db/columns';
+import {
+  DECISION_SOURCES,
+  PERMISSION_STATUSES,
+  type ReviewRule,
+  reviews,
+  VOTE_DECISIONS,
+} from '../../db/schema';
 import { formatId } from '../../lib/typeid';
 import { countReviewersSql } from './count-reviewers';
-import { isPendingSql, type ReviewState, type Vote } from './review';
+import type { ReviewState, Vote } from './review';
 import { mayApprove } from './reviewers';
+
+// Who may approve is of interest only until somebody has decided.
+const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')}`;
 
 /**
  * Selects the votes on the row of `permissions` as a JSON array: see {@link readVotes}.
@@ -63,8 +73,8 @@ export function reviewColumn(now: number | SQL) {
         'maxUses', reviews.proposed_max_uses, 'series', json(reviews.proposed_series)
       ),
       'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at, 'readAt', ${now},
-      'reviewers', iif(${isPendingSql}, ${countReviewersSql(now)}, 0),
-      'votes', json(${votesSql(sql`iif(${isPendingSql}, ${mayApprove(now)}, 1)`)})
+      'reviewers', iif(${isPending}, ${countReviewersSql(now)}, 0),
+      'votes', json(${votesSql(sql`iif(${isPending}, ${mayApprove(now)}, 1)`)})
     )
     from reviews where reviews.account = permissions.account and reviews.id = permissions.id
   )`

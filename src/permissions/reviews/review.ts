@@ -269,6 +269,3 @@ export function reviewDetails({ scope, inputDigest, previewDigest, review }: Und
     }
   );
 }
-
-// Who may approve is of interest only until somebody has decided.
-export const isPendingSql = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')}`;

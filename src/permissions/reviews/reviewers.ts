@@ -226,9 +226,7 @@ export function ownerOfAgentSql(account: number | SQL<number>, agentId: SQL): SQ
   return sql`(select owner from agents where account = ${account} and id = ${agentId})`;
 }
 
-/**
- * Selects what the caller of a decision may do as a voter; no row for a caller who is no member.
- */
+/** The columns that say what a member may do as a voter, for a query on `members`. */
 export const voterColumns = (now: number) => ({
   isEligible: sql<number>`${isEligible(now)}`.mapWith(Boolean).as('is_eligible'),
   isOwner: isOwner.mapWith(Boolean).as('is_owner'),

@@ -21,7 +21,7 @@ export type Standing =
   | 'may_decide'
   /** Deny it: the member has approved, and it waits for more approvals. */
   | 'has_approved'
-  /** Deny it: the member owns the agent, and the review does not let the owner approve. */
+  /** Deny it: the member owns the agent, and the review does not let them approve. */
   | 'owns_agent'
   /** Nothing: others review it. */
   | 'not_a_reviewer';
@@ -36,7 +36,8 @@ export function standingOf(
   member: Id<'member'> | undefined,
 ): Standing {
   if (!review) return 'may_decide';
-  if (voter?.isOwner && !review.rule.allow_self) return 'owns_agent';
+  const mayApproveOwn = voter?.isEligible && review.rule.allow_self;
+  if (voter?.isOwner && !mayApproveOwn) return 'owns_agent';
   if (!voter?.isEligible) return 'not_a_reviewer';
   if (hasApproved(review, member)) return 'has_approved';
   return 'may_decide';

@@ -19,9 +19,8 @@ const MAX_SLICES = 20;
 
 /**
  * Creates the deliveries of an account's pending events, and enqueues a message for each receiver
- * that has any.
- * @returns the number of a receiver that gets no message, because the caller delivers to it itself;
- *   null if there is none
+ * that has any, but for one.
+ * @returns the number of that one, to which the caller delivers itself; null if nothing is due
  */
 export async function fanOut(context: DispatchContext, account: number): Promise<number | null> {
   const { shard, config } = context;

@@ -43,7 +43,7 @@ export async function printConnection(session: Session, connection: Connection):
       ['Created at', formatTime(connection.created_at)],
     ]),
     '',
-    style.bold('The first rule that fits counts; a call that none fits is refused'),
+    style.bold('The first rule that matches a call counts; a call that no rule matches is refused'),
     ...session.table(rules, RULES),
   ]);
 }
