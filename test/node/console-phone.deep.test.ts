@@ -161,7 +161,7 @@ describe.skipIf(!CHROMIUM)('an approver with 31 requests on a phone', () => {
     await picture('denying');
     const covered = (await page.locator('.deny-bar').boundingBox())?.height;
     expect(covered).toBeLessThanOrEqual(PHONE.height / 3);
-    await tap(page.getByRole('button', { name: /^Deny those/ }));
+    await tap(page.getByRole('button', { name: /^Deny the checked requests/ }));
     await page.getByText('7 requests denied.').waitFor();
     await picture('denied');
     expect(await pending()).toBe(1);

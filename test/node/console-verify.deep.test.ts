@@ -172,7 +172,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     expect(
       await verifyChanged(`**/${entry.id}/entry`, flip('"amount":250', '"amount":251')),
     ).toEqual([...['failed', 'passed', 'passed', 'failed', 'passed']]);
-    expect(await page.textContent('.steps li:nth-child(1)')).toContain('251; sealed was 250');
+    expect(await page.textContent('.steps li:nth-child(1)')).toContain('251; sealed as 250');
     expect(await page.textContent('.steps li:nth-child(4)')).toContain(
       'scope.amount of the entry differs from that of the deciding vote',
     );

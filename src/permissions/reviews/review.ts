@@ -1,9 +1,6 @@
-import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { codeOf } from '../../db/columns';
 import {
   DECISION_SOURCES,
-  PERMISSION_STATUSES,
   type ReviewRule,
   type SeriesTerms,
   VOTE_DECISIONS,
