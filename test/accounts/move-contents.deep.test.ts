@@ -185,9 +185,8 @@ describe('a move', () => {
 
   it('shows a repeated request the permission as it is on the new shard', async () => {
     const database = new FaultyDatabase(env.DB);
-    const { world, account, agent } = await makeAgent(
-      new World({ DB: database.binding, DB_01: env.DB_01 }),
-    );
+    const { world, account, agent } = await makeAgent(new World({ DB: database.binding }));
+    Object.assign(world.env, { DB_01: env.DB_01 });
     const rival = new World({ DB_01: env.DB_01 });
     rival.now = world.now;
     const ASKED = { ...ACT, input: 1, external_id: 'x' };

@@ -177,8 +177,9 @@ it('idempotency keys survive a canceled move that is ordered again', async () =>
 });
 
 it('an account with an empty log moves there and back while another account is erased', async () => {
-  const world = new World({ DB_01: env.DB_01 });
+  const world = new World();
   const account = await world.account();
+  Object.assign(world.env, { DB_01: env.DB_01 });
   // A deleted account with a long history is being erased on the old shard.
   await env.DB.prepare(`insert into activity
     with recursive n(v) as (select 1 union all select v + 1 from n where v < 60000)

@@ -316,8 +316,9 @@ it.each([
 ])(
   'after the first slice, an account is copied in slices %s when the databases are %s',
   async (_, __, reading, writing, expected) => {
-    const world = new World({ DB_01: env.DB_01 });
+    const world = new World();
     const account = await world.account();
+    Object.assign(world.env, { DB_01: env.DB_01 });
     await account.agent();
     await env.DB.prepare(`
     insert into audit_entries (pos, agent, permission, event, action, created_at, ip_address, user_agent, details, random)
@@ -341,8 +342,9 @@ it.each([
 it.runIf(depth.isDeep)(
   'two concurrent crons move an account without logging an error',
   async () => {
-    const world = new World({ DB_01: env.DB_01 });
+    const world = new World();
     const account = await world.account();
+    Object.assign(world.env, { DB_01: env.DB_01 });
     await (await account.agent()).approved();
     const log = await account.log();
     const failures = vi.spyOn(console, 'error');
@@ -404,8 +406,9 @@ it.runIf(depth.isDeep)(
 it.runIf(depth.isDeep)(
   'a move takes at most one new number per agent on the other shard',
   async () => {
-    const world = new World({ DB_01: env.DB_01 });
+    const world = new World();
     const account = await world.account();
+    Object.assign(world.env, { DB_01: env.DB_01 });
     for (let n = 0; n < 3; n++) await account.agent();
     const lastNumbers = () =>
       Promise.all(
@@ -530,8 +533,9 @@ it.runIf(depth.isDeep)(
 it.runIf(depth.isDeep)(
   'requests of a moving account expire on its old shard, not in the unfinished copy',
   async () => {
-    const world = new World({ DB_01: env.DB_01 });
+    const world = new World();
     const account = await world.account();
+    Object.assign(world.env, { DB_01: env.DB_01 });
     const agent = await account.agent();
     const request = await agent.request({ expires_in: 60 });
     await orderMove(world, account.id, '01');

@@ -73,6 +73,14 @@ async function run(c: FloorContext, ...batch: D1PreparedStatement[]): Promise<ob
 
 app.get('/healthz', (c) => c.json({ status: 'ok' }));
 
+/** Sends batches of empty statements, to show what round trips and statements cost alone. */
+app.get('/:account/:id/batches', async (c) => {
+  const sizes = (c.req.query('sizes') ?? '').split(',').map(Number);
+  for (const size of sizes)
+    await run(c, ...Array.from({ length: size }, () => c.env.DB.prepare('select 1')));
+  return c.json({ status: 'ok' });
+});
+
 app.get('/:account/:id/read', async (c) => {
   const { account, id } = c.req.param();
   const select = c.env.DB.prepare(`select * from ${PERMISSION}`).bind(Number(account), id);

@@ -16,6 +16,9 @@ import type { Report } from './report.ts';
 const GOALS = { read: 0.7, ask: 0.6, page: 0.6, use: 0.7 } as const;
 type Call = keyof typeof GOALS;
 
+/** How many statements the service sends in each round trip of a call. */
+const BATCHES: Record<Call, string> = { read: '2', ask: '3,7', page: '2', use: '7' };
+
 const ROUNDS = 6;
 const REQUESTS = 80;
 const CONCURRENCY = 4;
@@ -64,6 +67,8 @@ export async function measureFloor(report: Report, state: string): Promise<void>
         () => cpuTime(service, calls[call]),
         () => cpuTime(least, asked),
       ]);
+      const empty = `/${permission.account}/${permission.id}/batches?sizes=${BATCHES[call]}`;
+      await noteBatches(report, least, { method: 'GET', path: empty, credential });
     }
   } finally {
     await service.stop();
@@ -118,6 +123,13 @@ async function compare(
     share >= goal,
     `${call}: ${milliseconds(own)} ms, the least ${milliseconds(least)} ms: ${share} of the floor (at least ${goal})`,
   );
+}
+
+/** Notes what the round trips and statements of a call cost alone, if they do nothing. */
+async function noteBatches(report: Report, least: BareService, request: Request): Promise<void> {
+  const figures: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) figures.push(await cpuTime(least, request));
+  report.note(`its statements alone, empty: ${Math.min(...figures).toFixed(2)} ms`);
 }
 
 /** The rows that one request writes, after another one has marked the account as due. */

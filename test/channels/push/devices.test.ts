@@ -140,9 +140,8 @@ describe('the devices of a member', () => {
   });
 
   it('move with the account', async () => {
-    const { world, account, agent, ada, device, id } = await makeScene(
-      new World({ DB_01: env.DB_01 }),
-    );
+    const { world, account, agent, ada, device, id } = await makeScene(new World());
+    Object.assign(world.env, { DB_01: env.DB_01 });
     await orderMove(world, account.id, '01');
     await settleMoves(world);
     expect(await devicesOf(account, ada)).toMatchObject([{ id, name: 'Phone' }]);

@@ -37,8 +37,9 @@ it('a moved account keeps the address of its channel, its secrets, and the links
 });
 
 it('takes no decisions while the account is on hold', async () => {
-  const world = new World({ DB_01: env.DB_01 });
+  const world = new World();
   const scene = await makeSlackScene({}, world);
+  Object.assign(world.env, { DB_01: env.DB_01 });
   const { slack, account } = scene;
   const ada = await makeMember(account, 'approver', 'ada@example.com');
   await linkInSlack(scene, ada);
