@@ -1,6 +1,6 @@
 import { and, eq, gte, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { aliased, fromHex } from '../db/columns';
+import { aliased, asHex } from '../db/columns';
 import { agents, auditEntries, DECISION_SOURCES, EVENT_TYPES, VOTE_DECISIONS } from '../db/schema';
 import { notFound } from '../errors';
 import type { AccountRef } from '../http/context';
@@ -28,15 +28,15 @@ import { type Id, sequenceOfId } from '../lib/typeid';
 /** The columns of an {@link EntryRow}. */
 export const entryColumns = {
   pos: auditEntries.pos,
-  permission: fromHex(auditEntries.permission),
+  permission: asHex(auditEntries.permission),
   event: auditEntries.event,
   action: aliased(auditEntries.action, 'entry_action'),
   createdAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   ipAddress: auditEntries.ipAddress,
   userAgent: auditEntries.userAgent,
   details: auditEntries.details,
-  random: fromHex(auditEntries.random),
-  agentId: fromHex(agents.id),
+  random: asHex(auditEntries.random),
+  agentId: asHex(agents.id),
 };
 
 /**

@@ -47,10 +47,11 @@ export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<
 }
 
 /**
- * Selects a column of bytes or ids in less CPU time: D1 returns hexadecimal digits instead of an
- * array of numbers. Select it once in a query: it has an alias, as {@link aliased}.
+ * Selects a column of bytes or ids as hexadecimal digits, and decodes these. That takes less CPU
+ * time than the array of numbers that D1 returns otherwise. Select it once in a query: it has an
+ * alias, as {@link aliased}.
  */
-export function fromHex<C extends Column>(column: C): SQL.Aliased<GetColumnData<C>> {
+export function asHex<C extends Column>(column: C): SQL.Aliased<GetColumnData<C>> {
   const name = `${getTableName(column.table)}_${column.name}_hex`;
   const decode = (digits: string) => column.mapFromDriverValue(Uint8Array.fromHex(digits));
   // The digits of null would be an empty text.

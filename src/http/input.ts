@@ -86,6 +86,7 @@ export function readQuery<S extends z.ZodType>(c: RequestReader, schema: S): z.o
  * ignores.
  */
 function checkQueryString(url: string): void {
+  // Parsing takes time, and most requests have no query.
   if (!url.includes('?')) return;
   const { search, searchParams } = new URL(url);
   if (search.length > MAX_QUERY_CHARACTERS) {

@@ -10,7 +10,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { aliased, codeOf, fromHex } from '../db/columns';
+import { aliased, asHex, codeOf } from '../db/columns';
 import type { Database, Reader } from '../db/database';
 import { setTemplate } from '../db/prepare-by-account';
 import {
@@ -66,7 +66,7 @@ export const isArriving = sql<boolean>`exists (
 /** The columns of an account that authentication needs. */
 export const accountColumns = {
   accountNumber: aliased(accounts.number, 'account_number'),
-  accountId: fromHex(accounts.id),
+  accountId: asHex(accounts.id),
   plan: accounts.plan,
   auditRetentionDays: accounts.auditRetentionDays,
   accountIsActive: aliased(accounts.isActive, 'account_is_active'),
@@ -108,8 +108,8 @@ export const findUserToken = prepareByHashes((select, hashes) =>
     ...accountColumns,
     ...memberColumns,
     tokenMember: aliased(userTokens.member, 'token_member'),
-    hash: fromHex(userTokens.hash),
-    token: fromHex(userTokens.id),
+    hash: asHex(userTokens.hash),
+    token: asHex(userTokens.id),
     scopes: userTokens.scopes,
     expiresAt: userTokens.expiresAt,
     lastUsedAt: userTokens.lastUsedAt,
@@ -127,9 +127,9 @@ export const findUserToken = prepareByHashes((select, hashes) =>
 export const findAgentKey = prepareByHashes((select, hashes) =>
   select({
     ...accountColumns,
-    hash: fromHex(agentKeys.hash),
+    hash: asHex(agentKeys.hash),
     agentNumber: aliased(agents.number, 'agent_number'),
-    agentId: fromHex(agents.id),
+    agentId: asHex(agents.id),
     agentIsActive: aliased(agents.isActive, 'agent_is_active'),
     agentOwner: aliased(agents.owner, 'agent_owner'),
     expiresAt: agentKeys.expiresAt,

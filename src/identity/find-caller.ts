@@ -2,6 +2,7 @@ import { type Database, loadNonNull, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import type { Query } from '../db/statements';
 import type { Config } from '../env';
+import { Problem } from '../errors';
 import type { RequestContext } from '../http/context';
 import { toHex } from '../lib/bytes';
 import { type CallerAccountRow, findMovedCredential } from './credentials';
@@ -39,8 +40,7 @@ export async function findCaller<Q extends CallerQuery>(
   const key = toHex(hashes[0]);
   const known = moved.get(key);
   if (known !== undefined) {
-    // A shard that fails may have been left since: the search from the start then finds out.
-    const found = await findOn(known).catch(() => null);
+    const found = await findOn(known).catch(ignoreOutage);
     if (isFound(found) && !found.row.accountIsArriving) return found;
     moved.delete(key);
   }
@@ -79,6 +79,15 @@ interface FoundCaller<Q extends Query> extends Searched<Q> {
 
 function isFound<Q extends Query>(searched: Searched<Q> | null): searched is FoundCaller<Q> {
   return searched?.row !== undefined;
+}
+
+/**
+ * Passes over a shard whose database fails, which is logged: the account may have left it, and the
+ * search from its start finds out.
+ */
+function ignoreOutage(error: unknown): null {
+  if (error instanceof Problem && error.code === 'unavailable') return null;
+  throw error;
 }
 
 const MAX_MOVED = 1_000;

@@ -19,10 +19,10 @@ import type { DecidingContext, Decision, DecisionState } from './reviews/decisio
 import { readGenuine } from './reviews/genuine';
 import {
   approvalsGuard,
+  noNewVoteGuard,
   PermissionChanged,
   passkeyGuard,
   voteGuard,
-  votesGuard,
 } from './reviews/guards';
 import {
   countingApprovals,
@@ -204,7 +204,7 @@ export async function endWait(
   const guards: Guard[] = [];
   if (vote) guards.push(voteGuard(row, vote, now));
   if (given) guards.push(given.guard);
-  if (row.review && !vote) guards.push(votesGuard(row, row.review));
+  if (row.review && !vote) guards.push(noNewVoteGuard(row, row.review));
   if (vote?.decision === 'approve') guards.push(approvalsGuard(voted, now));
   if (decided?.signature) guards.push(passkeyGuard(row.account, decided.by, decided.signature));
   const committed = await ledger.commit({

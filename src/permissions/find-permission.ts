@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
-import { aliased, fromHex } from '../db/columns';
+import { aliased, asHex } from '../db/columns';
 import type { Reader } from '../db/database';
 import { isAgentOfPermission } from '../db/permission-joins';
 import { prepareByAccount } from '../db/prepare-by-account';
@@ -16,10 +16,10 @@ const { lastEntry: _, requestEntry: __, ...shownColumns } = getTableColumns(perm
 /** The columns of a {@link PermissionRow}. */
 export const permissionColumns = {
   ...shownColumns,
-  id: fromHex(permissions.id),
-  mac: fromHex(permissions.mac),
-  connectionId: fromHex(permissions.connectionId),
-  agentId: fromHex(agents.id),
+  id: asHex(permissions.id),
+  mac: asHex(permissions.mac),
+  connectionId: asHex(permissions.connectionId),
+  agentId: asHex(agents.id),
   agentIsActive: aliased(agents.isActive, 'agent_is_active'),
 };
 

@@ -78,6 +78,7 @@ it('a page of the console takes no more round trips once the shard is known', as
 
 it('a credential that was deleted on the new shard is unknown at once', async () => {
   const world = new World();
+  await world.account({ email: 'other@example.com' });
   const account = await world.account();
   Object.assign(world.env, { DB_01: env.DB_01 });
   await move(world, account, '01');
@@ -90,6 +91,7 @@ it('a credential that was deleted on the new shard is unknown at once', async ()
 it('a shard that fails after the account left it fails no request', async () => {
   const second = new FaultyDatabase(env.DB_01);
   const world = new World();
+  await world.account({ email: 'other@example.com' });
   const account = await world.account();
   Object.assign(world.env, { DB_01: second.binding });
   await move(world, account, '01');
@@ -102,6 +104,7 @@ it('a shard that fails after the account left it fails no request', async () => 
 it('an account that comes back between two round trips is found', async () => {
   const first = new FaultyDatabase(env.DB);
   const world = new World({ DB: first.binding });
+  await world.account({ email: 'other@example.com' });
   const account = await world.account();
   Object.assign(world.env, { DB_01: env.DB_01 });
   await move(world, account, '01');
@@ -118,6 +121,7 @@ it('an account that comes back between two round trips is found', async () => {
 
 it('a copy that arrives is not read, although the account was there before', async () => {
   const world = new World();
+  await world.account({ email: 'other@example.com' });
   const account = await world.account();
   Object.assign(world.env, { DB_01: env.DB_01 });
   await move(world, account, '01');

@@ -212,8 +212,10 @@ it('an entry of a client without an address and a user agent has empty strings',
 });
 
 it('an entry whose random bytes were emptied in the database hides no other', async () => {
-  const { account, agent } = await makeScene();
-  await (await (await account.world.account({ email: 'other@example.com' })).agent()).request();
+  const world = new World();
+  await (await (await world.account({ email: 'other@example.com' })).agent()).request();
+  const account = await world.account();
+  const agent = await account.agent();
   await agent.request();
   await agent.request();
   await env.DB.prepare("update audit_entries set random = x'' where pos % 4294967296 = 1").run();

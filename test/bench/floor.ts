@@ -16,9 +16,6 @@ import type { Report } from './report.ts';
 const GOALS = { read: 0.7, ask: 0.6, page: 0.6, use: 0.7 } as const;
 type Call = keyof typeof GOALS;
 
-/** How many statements the service sends in each round trip of a call. */
-const BATCHES: Record<Call, string> = { read: '2', ask: '3,7', page: '2', use: '7' };
-
 const ROUNDS = 6;
 const REQUESTS = 80;
 const CONCURRENCY = 4;
@@ -46,8 +43,12 @@ export async function measureFloor(report: Report, state: string): Promise<void>
   }
   const [own, floor] = [`${state}/service`, `${state}/floor`];
   await prepareState(own);
-  const filled = await startService(own);
-  const calls = await fill(filled).finally(() => filled.stop());
+  const filled = await startService(own, 'test/bench/metered-worker.ts');
+  const calls = await fill(filled);
+  const batches = {} as Record<Call, number[]>;
+  for (const call of Object.keys(GOALS) as Call[])
+    batches[call] = await countStatements(filled, calls[call]);
+  await filled.stop();
   const permission = findPermission(databaseFile(own), calls.read.path);
   cpSync(own, floor, { recursive: true });
   const service = await startBareService(own);
@@ -67,7 +68,7 @@ export async function measureFloor(report: Report, state: string): Promise<void>
         () => cpuTime(service, calls[call]),
         () => cpuTime(least, asked),
       ]);
-      const empty = `/${permission.account}/${permission.id}/batches?sizes=${BATCHES[call]}`;
+      const empty = `/${permission.account}/${permission.id}/batches?sizes=${batches[call]}`;
       await noteBatches(report, least, { method: 'GET', path: empty, credential });
     }
   } finally {
@@ -125,11 +126,24 @@ async function compare(
   );
 }
 
+/**
+ * The numbers of statements of each round trip of a call: one trip reads, and one writes. Calls it
+ * twice, because the first call has some of its own.
+ */
+async function countStatements({ origin }: Service, request: Request): Promise<number[]> {
+  const client = new Client(origin, request.credential);
+  await client.call(request.method, request.path, request.body);
+  const { statements } = await client.call(request.method, request.path, request.body);
+  const reads = statements.filter(({ sql }) => sql.startsWith('select')).length;
+  return [reads, statements.length - reads].filter((size) => size > 0);
+}
+
 /** Notes what the round trips and statements of a call cost alone, if they do nothing. */
 async function noteBatches(report: Report, least: BareService, request: Request): Promise<void> {
   const figures: number[] = [];
   for (let round = 0; round < ROUNDS; round++) figures.push(await cpuTime(least, request));
-  report.note(`its statements alone, empty: ${Math.min(...figures).toFixed(2)} ms`);
+  const sizes = request.path.slice(request.path.indexOf('=') + 1);
+  report.note(`its ${sizes} statements alone, empty: ${Math.min(...figures).toFixed(2)} ms`);
 }
 
 /** The rows that one request writes, after another one has marked the account as due. */

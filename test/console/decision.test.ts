@@ -336,7 +336,9 @@ describe('the decision card', () => {
   });
 
   it('counts no approval of a member who may no longer decide', async () => {
-    const { account, agent, people } = await makeReview({ approvals: 2 });
+    const world = new World();
+    await world.account({ email: 'other@example.com' });
+    const { account, agent, people } = await makeReview({ approvals: 2 }, undefined, { world });
     const [ada, grace, katherine] = people;
     const { id } = await agent.request();
     const path = `/console/permissions/${id}`;
@@ -775,8 +777,10 @@ describe('a review', () => {
   });
 
   it('lets the owner of the agent deny, also where owners may approve but this one is no reviewer', async () => {
+    const world = new World();
+    await world.account({ email: 'other@example.com' });
     const rule = { roles: ['admin'], allow_self: true };
-    const { account, agent, people } = await makeReview(rule, ['approver', 'admin']);
+    const { account, agent, people } = await makeReview(rule, ['approver', 'admin'], { world });
     const [owner] = people;
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owner.id });
     const { id } = await agent.request();

@@ -46,7 +46,7 @@ export function approvalsGuard(voted: ReviewedPermission, now: number): Guard {
 }
 
 /** The guard of what ends a review without a vote: nobody has voted since it was read. */
-export function votesGuard(row: PermissionRow, review: ReviewState): Guard {
+export function noNewVoteGuard(row: PermissionRow, review: ReviewState): Guard {
   const isPermission = sql`${permissions.account} = ${row.account} and ${permissions.id} = ${idBytes(row.id)}`;
   return {
     name: 'votes_were_as_read',

@@ -16,7 +16,7 @@ import { isPendingEvent } from '../../outbox/feed';
 
 /** Maximum entries, and events of each other kind, that are read at once. */
 const MAX_ENTRIES = 500;
-/** Fewer entries where receivers want events of permissions, of which a slice takes few. */
+/** Maximum entries if receivers want events of permissions: a slice handles few of these. */
 const MAX_ENTRIES_WITH_PERMISSIONS = 60;
 const MAX_FILE_RESULTS = 20;
 const MAX_WAITING_EVENTS = 20;
